@@ -1,4 +1,4 @@
-"""False positives of the probe on heads that compare nothing: `python -m benchmarks.probe_null`."""
+"""False positives of the probe on heads that do not compare tokens: `python -m benchmarks.probe_null`."""
 
 import json
 

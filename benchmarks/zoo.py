@@ -26,7 +26,7 @@ RECIPES = {
     "mamba": ("--preset fast --mixer mamba --layers 1", "One layer of Mamba-2 with a convolution of three taps."),
     "pool": (
         "--preset fast --prior pool --chains 8 --order 1",
-        "Sequences come from a pool of eight chains, so that it can learn the chains by heart.",
+        "Sequences come from a pool of eight chains, which the model can memorise.",
     ),
     **{
         f"published-order-{order}": (

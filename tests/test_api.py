@@ -165,7 +165,7 @@ TRIED = {
 
 @pytest.mark.slow
 def test_what_people_try_gets_an_answer_in_one_line():
-    """In a process of its own: the annotations are not checked there."""
+    """In a new process, where annotations are not checked."""
     program = f"""
 import anyorder, fractions, jax, numpy as np
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 PACKAGE = pathlib.Path(__file__).parent.parent / "anyorder"
-#: From the lowest to the highest; what is in no room (`__init__`, `__main__`) is above all.
+#: From the lowest to the highest; modules outside all rooms (`__init__`, `__main__`) are above all.
 FLOORS = [
     {"errors", "io"},
     {"chains", "estimators", "models", "constructions", "training", "probing", "sweeps", "torch", "zoo"},

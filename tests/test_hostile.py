@@ -38,7 +38,7 @@ def is_gated(function):
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["commands", "functions"])
 def test_every_flag_and_every_argument_takes_or_refuses_hostile_values(what):
-    """In a process of its own: annotations are not checked there, and its memory is limited."""
+    """In a new process with limited memory, where annotations are not checked."""
     done = subprocess.run([sys.executable, "-m", "tests.hostile", what], capture_output=True, text=True)
     assert done.stdout.startswith("0 wrong"), done.stdout + done.stderr[-2000:]
     assert done.returncode == 0, done.stdout

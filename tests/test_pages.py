@@ -157,7 +157,7 @@ def test_rows_of_other_presets_stay_when_one_is_recorded_again():
     assert (first["minutes"], first["notes"]) == (7.0, ["0.2"])
     made = {"minutes": 5.0, "versions": {"anyorder": "0.1"}, "notes": ["0.1"]}
     assert first["earlier"] == [{"presets": ["floor", "paper"], **made}]
-    # again, with one of the others as well: what is left of the oldest keeps its versions
+    # again, with one of the others as well: remaining rows of the oldest keep their versions
     rows = {"preset": "published", "x": 5, "y": 6, "x_agrees": True}, {"preset": "paper", "x": 7, "x_agrees": False}
     second = merged(record("0.3", 9.0, {}, *rows), first)
     assert [row["x"] for row in second["tables"]["t"]["rows"]] == [5, 7, 2]

@@ -91,7 +91,7 @@ def test_certificates_hold_in_programs_compiled_as_users_compile_them():
         assert report["positions_checked"] > 100
 
 
-#: Modules without a test file of their name: what is in them, or what tests them.
+#: Modules without a test file of their name, with their contents or the test that covers them.
 TESTED_ELSEWHERE = {
     "cli/unused": "cli/test_parsing",
     "constructions/disentangled": "constructions/test_registry has every construction over its cases",
@@ -140,7 +140,7 @@ def test_tests_are_found_by_the_name_of_their_module():
     package, tests = ROOT / "anyorder", ROOT / "tests"
     for file in sorted(tests.glob("*/**/test_*.py")):
         within, name = file.relative_to(tests).parent, file.stem.removeprefix("test_")
-        if within.name == "torch":  # an environment of its own, for modules of several packages
+        if within.name == "torch":  # a separate environment, for modules of several packages
             named = list(package.rglob(f"{name}.py"))
         else:
             named = [path for path in (package / within).glob(f"{name}.*") if path.suffix in (".py", ".js")]

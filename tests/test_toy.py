@@ -14,7 +14,7 @@ from anyorder.io import plugins
 from anyorder.web import api, proof, schema, view
 from anyorder.web.library import Library
 
-#: `k-head` under another name, with an option of its own.
+#: `k-head` under another name, with its own option.
 TOY = """
 import dataclasses
 

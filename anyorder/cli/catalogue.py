@@ -30,7 +30,7 @@ def listed(what: str) -> Any:
         with working(f"reading the {what}, once"):
             return made()
 
-    # Plug-ins may change what is listed with any file that they import.
+    # Plug-ins may change the lists through any file that they import.
     return made() if registry in sys.modules or plugins.outside() else cache.kept(what, made_once)
 
 

@@ -55,7 +55,7 @@ class SweepCommand(Command):
     retry_failed: bool = False
     """Also repeat failed runs; diverged runs would diverge again."""
     dry_run: bool = False
-    """Print the plan and train nothing."""
+    """Print the plan without training."""
     yes: bool = False
     """Allow more than a million runs."""
 

@@ -53,7 +53,7 @@ def attention_only(request: Request, kappa: float) -> Transformer:
         write="window",
         scale=float(c),
         pull=rounding_pull(request),
-        # att_{n,n-k} = 1 / C: times C² this is C, and without a full window nothing is at offset k.
+        # att_{n,n-k} = 1 / C: times C² this is C, and without a full window there is no offset k.
         positions={k: {"gate": float(c) ** 2}},
     )
     match = Head(

@@ -1,4 +1,4 @@
-"""`bigram`: Edelman et al., order 1, two attention layers and nothing else, d = 3S.
+"""`bigram`: Edelman et al., order 1, two attention layers without MLP, d = 3S.
 
 Layer one copies the previous token, layer two attends to the positions preceded by the current token. As
 published, position 0 has no previous token, attends to itself, and counts as a match of x_0: a bias. The gate

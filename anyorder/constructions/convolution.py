@@ -24,7 +24,7 @@ from anyorder.models import Layer, Transformer
 
 
 def analyse(request: Request) -> Analysis:
-    """At most k agreements, each worth kappa = a power of two: sums of them round at most once each."""
+    """At most k agreements of kappa each, a power of two: every addition rounds at most once."""
     k = float(request.order)
     return Analysis(margin=1.0, miss_units=2 * k, size=k, whole=True)
 

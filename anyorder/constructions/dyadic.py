@@ -56,7 +56,7 @@ def first_head(request: Request, stream: Stream) -> Head:
         write="window",
         scale=c,
         pull=rounding_pull(request),
-        # att_{n,n-k} = 2^(k-1) / C: times 2C this is 2^k, and without a full window nothing is at offset k.
+        # att_{n,n-k} = 2^(k-1) / C: times 2C this is 2^k, and without a full window there is no offset k.
         positions={k: {"gate": 2 * c}},
         width=stream.dimension,
     )
@@ -77,7 +77,7 @@ def isolate_and_normalise(request: Request, stream: Stream) -> tuple[MLPLayer, .
             skip=0,
             query=-2 * m,
         ),
-        # v_n + (gate - 2^k): v_n < 2^k, so that without a full window the ReLU leaves nothing
+        # v_n + (gate - 2^k): v_n < 2^k, so that without a full window the ReLU gives zero
         direction(stream, ("window", "key", 1.0), ("gate", "key", 1.0), skip=2, key=-(2 * m + 2.0**k)),
     )
 

@@ -8,7 +8,7 @@ ends in a softmax. The architecture of GPT-2 requires four tricks:
 - Layer norms divide by a scale that depends on the row. Two coordinates ±C make it constant, and the gain cancels it.
 - Layer norms subtract the mean. A coordinate that is zero before the norm equals minus the mean after it, and every
   weight matrix subtracts it.
-- Position 0 is the beginning token: heads that find nothing attend to it.
+- Position 0 is the beginning token: heads without a match attend to it.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _table_step(start: str) -> Step:
     return Step(
         "Count under the context",
         "One ReLU unit for each of the S^k contexts is 1 where all k tokens agree, and 0 elsewhere. The table adds up "
-        "what came after each context; nothing is forgotten, and no earlier token is kept. The figure shows the tokens "
+        "the tokens after each context, without decay; no earlier token is kept. The figure shows the tokens "
         "that the row of this context adds up: those that an induction head would attend to.",
         f"φ_c = ReLU(#agreements with c - k + 1),   H_n = H_(n-1) + φ_n ⊗ e_(x_n),   H_0 = {start}",
         "ours",

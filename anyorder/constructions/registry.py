@@ -147,7 +147,7 @@ def plan(
     )
     target = default_target(dtype) if target_error is None else as_number("target error", target_error)
     require(0 < target < 1, f"target error is {target}, must be between 0 and 1; 1e-5 is usual")
-    order, alphabet_size, length = map(operator.index, (order, alphabet_size, length))  # NumPy has integers of its own
+    order, alphabet_size, length = map(operator.index, (order, alphabet_size, length))  # NumPy integers become Python's
     made = _plan(entry, Request(order, alphabet_size, length, dtype, target), entry.settings(options), kappa)
     require(
         kappa is None or made.kappa == kappa,

@@ -251,7 +251,7 @@ def count(source: str, layer: int = 1) -> Step:
         "output = Σ_i att(n, i) e_{x_i} = (1 / |I_n|) Σ_{i ∈ I_n} e_{x_i}",
         source,
         {
-            f"layers.{layer}.heads.0.value": "writes the token that stands at a match to `output`",
+            f"layers.{layer}.heads.0.value": "writes the token at a match to `output`",
             "output": "W_o reads `output`; the output map is a ReLU, not a softmax",
         },
         (Block("output", "output", f"attention {layer + 1}"), Prediction()),

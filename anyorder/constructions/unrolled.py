@@ -44,7 +44,7 @@ def anchor(request: Request) -> float:
 
 
 def analyse(request: Request, heads: int | None = 1, group: int = 2) -> Analysis:
-    """At most k + 1 agreements, each worth kappa = a power of two: sums of them round at most once each."""
+    """At most k + 1 agreements of kappa each, a power of two: every addition rounds at most once."""
     k, heads = request.order, heads or request.order
     require(heads <= k, f"heads is {heads}, must be at most the order {k}, one per offset; pass `heads={k}` or less")
     longest, agreements = shares(k, heads)[0][1], k + 1.0

@@ -220,7 +220,7 @@ def _plan_of(subject: str | Construction | Plan | Transformer, dtype: str | None
     if not isinstance(subject, Plan | Transformer):
         return plan(subject, dtype=dtype or "float64", **asked)
     again = ", ".join(f"`{name}=`" for name, value in {**asked, "dtype": dtype}.items() if value is not None)
-    require(not again, f"a {type(subject).__name__} has an order, an alphabet and options of its own; drop {again}")
+    require(not again, f"a {type(subject).__name__} fixes order, alphabet and options; drop {again}")
     if isinstance(subject, Plan):
         return subject
     if subject.certificate is None:

@@ -108,7 +108,7 @@ class _Store:
         while self.room < wanted:
             self.arrays = [array if array is None else _doubled(array) for array in self.arrays]
             if self.index is not None:
-                # At most half full: longer searches cost more than the memory is worth.
+                # At most half full: longer searches would cost more than the memory saves.
                 old, self.index = self.index, _empty_index(2 * len(self.index))
                 rehash(old, self.index)
             self.room *= 2

@@ -24,7 +24,7 @@ Number = float | int | Array
 
 @jax.jit
 def _normalised(counts: Int[Array, "length symbols"]) -> Estimate:
-    """Relative frequencies, undefined where nothing was counted (Definition 2 leaves 0/0 open)."""
+    """Relative frequencies, undefined where all counts are zero (Definition 2 leaves 0/0 open)."""
     totals = counts.sum(axis=1, keepdims=True)
     frequencies = counts.astype(jnp.float64) / totals.astype(jnp.float64)
     return Estimate(jnp.where(totals > 0, frequencies, jnp.nan), totals[:, 0] > 0)
@@ -59,7 +59,7 @@ def kgram(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alpha
     >>> probabilities, defined = kgram([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2)
     >>> defined.tolist(), probabilities[-1].tolist()
     ([False, False, True, True, True, True], [0.0, 1.0])
-    >>> kgram("abacaba", order=1, alphabet="abc").probabilities[-1].tolist()  # what followed "a"
+    >>> kgram("abacaba", order=1, alphabet="abc").probabilities[-1].tolist()  # after "a"
     [0.0, 0.6666666666666666, 0.3333333333333333]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)

@@ -227,7 +227,7 @@ def count_contexts(
 ):  # fmt: skip
     """Count each token of `stream[place:]` in the window before it, from position `first` on.
 
-    Window `w` is `windows[w * stride:]` and has key `keys[w]`; it stands before token `w`. Writes the
+    Window `w` is `windows[w * stride:]` and has key `keys[w]`; it precedes token `w`. Writes the
     probability that each token had, and the distribution after it (either array may be empty). Stops when
     a store has to grow, and returns the position reached.
     """

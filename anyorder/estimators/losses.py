@@ -141,7 +141,7 @@ class Score:
 
     @property
     def loss(self) -> float | None:
-        """Mean loss in nats; None where nothing was scored or it is infinite."""
+        """Mean loss in nats; None if it is infinite or no token was scored."""
         return None if self.zero_probability or not self.scored else self.nats / self.scored
 
     @property

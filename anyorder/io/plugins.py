@@ -59,7 +59,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
     __eq__, __hash__ = object.__eq__, object.__hash__  # annotations, which contain registries, are compared
 
     def __getitem__(self, name: str) -> Thing:
-        # Shipped entries are found without plug-ins, which may themselves ask for them while they are imported.
+        # Shipped entries are found without plug-ins, which may themselves need them while they are imported.
         if name not in self._shipped:
             return self._given[name] if name in self._given else self._all()[0][name]  # type: ignore[return-value]
         found = self._shipped[name]
@@ -220,7 +220,7 @@ def _worded(home: str) -> Iterator[None]:
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        _imported.pop(home, None)  # it is read again once it is corrected
+        _imported.pop(home, None)  # so that it is read again after a correction
         try:
             reason = str(error) if isinstance(error, InputError) else in_a_line(error)
         except Exception:  # its message is code of the plug-in too

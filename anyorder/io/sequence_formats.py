@@ -25,7 +25,7 @@ BLOCK = 1 << 20  # bytes or tokens at a time
 _LONGEST_WORD = 64  # longer numbers are not tokens
 _WHITE_SPACE = b" \t\n\r\v\f"
 
-#: The meaning of a line's end in text: a symbol, a space, nothing, or the end of a sequence.
+#: Treatment of line ends in text: a symbol, a space, nothing, or the end of a sequence.
 LineEnds = Literal["keep", "space", "drop", "split"]
 
 
@@ -58,7 +58,7 @@ def _parsed(data: bytes, source: str, position: int) -> Int[np.ndarray, "part"]:
     if not data.strip():
         return np.empty(0, np.int64)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # NumPy stops at what it cannot read, and only warns
+        warnings.simplefilter("error")  # NumPy stops at unreadable input with only a warning
         with contextlib.suppress(DeprecationWarning, ValueError):
             tokens = np.fromstring(data, dtype=np.int64, sep=" ")
             if abs(tokens).max() < np.iinfo(np.int64).max:  # where it saturates

@@ -155,7 +155,7 @@ def read_tensors(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
         (size,) = struct.unpack("<Q", data[:8])
         metadata = json.loads(data[8 : 8 + size])["__metadata__"]
         header = json.loads(metadata["anyorder"])
-        stated = header.pop("digest", None) or metadata["digest"]  # version 0.2 kept it under a key of its own
+        stated = header.pop("digest", None) or metadata["digest"]  # version 0.2 had a separate key
     except Exception:
         raise _not_whole(path) from None
     sound = stated == arrays_digest(arrays, json.dumps(header))

@@ -6,7 +6,7 @@ a_n = exp(-Δ_n exp(α)), the head keeps a table and reads from it
     H_n = a_n H_{n-1} + Δ_n B_n ⊗ X_n,   Y_n = C_n H_n + s X_n,
 
 and writes W_P RMS(Y ⊙ SiLU(W_Z x)). Over a whole sequence Y = M X + s X with M = L ∘ C (Δ B)ᵀ and
-L_ni = a_{i+1} ⋯ a_n: the quadratic form that training uses (Dao and Gu, 2024; every head is a group of its own).
+L_ni = a_{i+1} ⋯ a_n: the quadratic form that training uses (Dao and Gu, 2024; every head is its own group).
 """
 
 from __future__ import annotations

@@ -76,6 +76,6 @@ class Recurrence(eqx.Module):
 
 
 def _divisor(read: Float[Array, "rows value"]) -> Float[Array, "rows 1"]:
-    """The sum of every row, one where nothing was read: zero stays zero."""
+    """The sum of every row, or one for rows of zeros, so that zero stays zero."""
     sums = total(read)
     return jnp.where(sums > 0, sums, jnp.ones_like(sums))

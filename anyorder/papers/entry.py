@@ -104,9 +104,9 @@ def too_few(seeds: int) -> str:
     """The reason why there are too few seeds for a verdict; empty if there are enough.
 
     >>> too_few(3), too_few(5)
-    ('3 seeds, the rules ask for 5', '')
+    ('3 seeds, the rules require 5', '')
     """
-    return "" if seeds >= SEEDS else f"{seeds} seeds, the rules ask for {SEEDS}"
+    return "" if seeds >= SEEDS else f"{seeds} seeds, the rules require {SEEDS}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Claim:
     id: the name of the entry in its module, with hyphens; set by the ledger.
     quick: whether the measurement takes seconds.
     see: entries about the same fact; the ledger adds the reverse links.
-    tolerances: relative tolerances other than `TOLERANCE`, by number; `*` stands for all other numbers.
+    tolerances: relative tolerances other than `TOLERANCE`, by number; `*` is for all other numbers.
     """
 
     where: str

@@ -75,7 +75,7 @@ EXPERIMENTS: Mapping[str, Experiment] = _Experiments()
 
 
 def chosen(ids: Iterable[str]) -> list[Experiment]:
-    """The experiments of these ids, in the order of the report; a paper stands for all of its experiments.
+    """The experiments of these ids, in the order of the report; a paper selects all of its experiments.
 
     No id, or `all`, selects every experiment. A prefix can be omitted if only one paper has the id.
 

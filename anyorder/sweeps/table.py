@@ -157,7 +157,7 @@ class SweepFolder:
     def add(self, run: Run, ended: Ended) -> None:
         """The row of a run that has ended."""
         row = SweepRow(run.number, run.values, run.seed, ended)
-        self.rows[run.number] = row  # first: `sort` after an interruption writes what is known here
+        self.rows[run.number] = row  # first: `sort` after an interruption writes these rows
         append_lines(self.folder / RUNS, [row.as_json()])
 
     def sort(self) -> None:

@@ -1,4 +1,4 @@
-"""Sources as PyTorch datasets: endless, seeded, and the same batches whatever the number of workers."""
+"""Sources as PyTorch datasets: endless, seeded, and with the same batches for any number of workers."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_return_counts_by_hand():
 
 @pytest.mark.parametrize(("order", "size", "gamma"), [(1, 2, 0.6), (1, 4, 0.8)])
 def test_a_floor_under_which_no_kernel_mixes_is_refused_instead_of_tried_for_ever(order, size, gamma):
-    # the corners: one row for each symbol, S of every kind; their spread is below what Assumption 1 asks for
+    # the corners: one row for each symbol, S of every kind; their spread is below the one required by Assumption 1
     corners = np.eye(size)[np.arange(size**order) % size]
     rows = (1 - gamma) * corners + gamma / size
     assert np.square(rows - rows.mean(axis=0)).sum() < gamma**2 / size

@@ -22,7 +22,7 @@ for words in sys.argv[1:]:
         assert not end.code
 print("heavy:", sorted({"jax", "equinox", "scipy", "numba", "matplotlib"} & set(sys.modules)))
 """
-#: A construction in a file of its own.
+#: A construction in a separate file.
 MINE = """
 import dataclasses
 
@@ -47,13 +47,13 @@ def called(cache, *commands, folder=None):
 
 @pytest.mark.slow
 def test_lists_and_help_need_a_heavy_library_once(tmp_path):
-    commands = ("estimate --help", "verify --help", "reproduce list", "claims list")  # each with a registry of its own
+    commands = ("estimate --help", "verify --help", "reproduce list", "claims list")  # each with its own registry
     others = ("constructions", "papers")
     made = [called(tmp_path, *some).rpartition("heavy:") for some in (commands, others)]
     assert all("jax" in heavy for _, _, heavy in made)
     kept, _, heavy = called(tmp_path, *commands, *others).rpartition("heavy:")
     assert heavy == " []\n"
-    assert kept == "".join(shown for shown, _, _ in made)  # what is kept is what the registries hold
+    assert kept == "".join(shown for shown, _, _ in made)  # the cache equals the registries
     for said in ("unrolled-bayes", "attention-maps", "thm-two-layer", "Ekbote", "context-tree weighting", "--no-gated"):
         assert said in kept
 

@@ -283,7 +283,7 @@ def test_states_are_tables_of_counts(order, symbols, length, further):
     after = [w for more in range(further + 1) for w in itertools.product(range(symbols), repeat=more)]
     rows = [[following((*tokens, *w), order, symbols) for w in after] for tokens in classes.values()]
     question = 2 * order + 1
-    asked = sum(symbols**more for more in range(question + 1))  # continuations of at most so many tokens
+    asked = sum(symbols**more for more in range(question + 1))  # number of continuations
     for (one, first), (other, second) in itertools.combinations(zip(rows, classes.values(), strict=True), 2):
         alike = first[length - order :] == second[length - order :]
         pairs = itertools.islice(zip(one, other, strict=True), asked if alike else None)

@@ -12,7 +12,7 @@ from anyorder.constructions.digits import digits, groups, read_so_far, shares
 )
 def test_every_window_of_zeros_and_ones_is_read_off_its_codes(order, heads, group):
     rounds, found = groups(order, heads, group), digits(order, heads, group)
-    for window in itertools.product((0, 1), repeat=order):  # whether the symbol stands at offsets 1 … k
+    for window in itertools.product((0, 1), repeat=order):  # whether the symbol is at offsets 1 … k
         codes = [sum(window[first + i] << i for i in range(count)) for first, count in shares(order, heads)]
         reached = {f"back_{offset + 1}": code for offset, code in enumerate(codes)} if not rounds else {}
         for turn, together in enumerate(rounds):

@@ -12,7 +12,7 @@ from anyorder.constructions import exact_orders
 def test_exact_orders_on_file_are_those_that_measure(name, dtype, order):
     table = exact_orders.measured()
     row = table[name][dtype]
-    assert row.exact >= order  # what the certificate trusts
+    assert row.exact >= order  # the certified order
     assert exact_orders.worst_error(name, row.exact, 2, row.length, dtype) <= exact_orders.TOLERANCE
     assert exact_orders.worst_error(name, row.exact + 3, 2, row.length, dtype) > exact_orders.TOLERANCE
 

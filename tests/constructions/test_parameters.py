@@ -8,7 +8,7 @@ from anyorder.constructions import CONSTRUCTIONS, construct, parameters
 from anyorder.constructions.construction import evaluated
 from tests.oracles_constructions import kept
 
-PRINTED_ONLY = {"bigram", "associative", "disentangled"}  # Table 1 counts these by rules of their own
+PRINTED_ONLY = {"bigram", "associative", "disentangled"}  # Table 1 counts these by other rules
 
 
 @pytest.mark.parametrize("name", sorted(set(CONSTRUCTIONS) - PRINTED_ONLY))

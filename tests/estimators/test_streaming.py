@@ -15,7 +15,7 @@ from anyorder.estimators import counters, streaming
 from anyorder.estimators.streaming import StreamingEstimator
 from tests import oracles
 
-ESTIMATORS = ("kgram", "bayes", "bag", "biased", "backoff")  # of one order; the others have tests of their own
+ESTIMATORS = ("kgram", "bayes", "bag", "biased", "backoff")  # of one order; the others have separate tests
 SYMBOLS = (2, 3, 4, 15, 16, 256)
 STORAGE = {
     "as it comes": {},

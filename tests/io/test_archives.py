@@ -33,7 +33,7 @@ def test_what_unpacks_to_too_much_is_not_unpacked(tmp_path, kind):
     try:
         with pytest.raises(InputError, match=r"unpacks to 4,194,432 bytes, must be at most 1,000,000; give less"):
             read_npz(tmp_path / "a.npz", "less", most=10**6)
-        if kind != zipfile.ZIP_DEFLATED:  # these unpack whole blocks, whatever their sizes are said to be
+        if kind != zipfile.ZIP_DEFLATED:  # these unpack whole blocks, regardless of stated sizes
             with pytest.raises(InputError, match="encrypted or packed as NumPy never does"):
                 read_npz(tmp_path / "a.npz", "another")
         assert tracemalloc.get_traced_memory()[1] < SIZE // 8

@@ -119,7 +119,7 @@ def test_a_plug_in_that_cannot_be_imported_is_one_line(written, text, said):
     with pytest.raises(InputError) as refused:
         list(words())
     assert str(refused.value).startswith(f"the plug-in {path} cannot be imported: {said}")
-    path.write_text('ONE = ("one",)\n')  # once it is corrected it is found
+    path.write_text('ONE = ("one",)\n')  # found after a correction
     assert list(words()) == ["one"]
 
 

@@ -1,4 +1,4 @@
-"""Heads of a layer, in blocks of queries and with scales of their own."""
+"""Heads of a layer, in blocks of queries and with different scales."""
 
 import dataclasses
 

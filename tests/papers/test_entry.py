@@ -53,7 +53,7 @@ def test_nothing_is_judged_on_fewer_than_five_seeds(paper, seeds):
     found = {one.claim.id: one.finding for one in check(ledger.claims.values(), ledger.recorded(), results=results)}
     found.pop("certified-beside", None)  # a construction
     assert {finding.verdict for finding in found.values()} == {Verdict.UNMEASURED}
-    assert all(f"{seeds} seeds, the rules ask for 5; refuted" in finding.detail for finding in found.values())
+    assert all(f"{seeds} seeds, the rules require 5; refuted" in finding.detail for finding in found.values())
 
 
 @pytest.mark.parametrize("paper", NEIGHBOURS)

@@ -23,4 +23,4 @@ def test_an_interrupted_training_goes_on(tmp_path):
     later = Task("tiny", 1, tmp_path)
     later.train(config)
     assert task.earlier == {run_name(config): 0.0}
-    assert later.earlier[run_name(config)] > 0  # what earlier calls took is counted
+    assert later.earlier[run_name(config)] > 0  # earlier calls are counted

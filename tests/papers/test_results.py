@@ -68,9 +68,7 @@ def test_the_authors_model_is_judged_and_stands_first(id):
     for name, table in found["tables"].items():
         presets = [row["preset"] for row in table["rows"]]
         assert presets[0] == "published"
-        assert (
-            name in ("spectrum", "one_layer") or "paper" in presets
-        )  # what is on record of the others stands beside it
+        assert name in ("spectrum", "one_layer") or "paper" in presets  # recorded rows of the others are beside it
     (earlier,) = found["earlier"]
     assert "published" not in earlier["presets"]
     assert earlier["versions"]["anyorder"] == "0.1.0"

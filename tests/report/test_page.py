@@ -36,7 +36,7 @@ def test_parts_are_whole_where_their_captions_are_and_the_page_folds_long_tables
 
 
 def test_explorer_reports_and_drawings_have_one_palette():
-    """Blue is the query, orange the key, shaded orange what is copied: light, then dark."""
+    """Blue is the query, orange the key, shaded orange the copied token: light, then dark."""
     root = Path(__file__).parents[2]
     style, report, drawing = (
         (root / path).read_text(encoding="utf-8").partition("prefers-color-scheme: dark")[::2]

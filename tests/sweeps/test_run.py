@@ -62,7 +62,7 @@ def test_a_terminated_sweep_ends_its_workers_within_two_seconds(tmp_path):
     (tmp_path / "tiny.toml").write_text(TOML.replace("steps = 120", "steps = 100000"))
     words = [sys.executable, "-m", "anyorder", "sweep", tmp_path / "tiny.toml", "--out", tmp_path / "sweep"]
     with subprocess.Popen([*words, "--workers", "1"], stderr=subprocess.PIPE, text=True) as process:
-        assert "runs" in process.stderr.readline()  # what it is about to do: the worker is there
+        assert "runs" in process.stderr.readline()  # the announced plan: the worker has started
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert len(children) == 1
         begun = time.monotonic()

@@ -223,7 +223,7 @@ def test_transformer_lens_reads_as_hugging_face_does(folder):
 
 
 def test_outputs_of_heads_can_be_replaced(folder):
-    """The own outputs change nothing; those on other tokens change the layer after them, and only from there on."""
+    """A model's own outputs change nothing; those on other tokens change only later layers."""
     model = open_model(folder)
     tokens, other = np.array([1, 5, 9, 5, 9, 7]), np.array([1, 5, 8, 5, 9, 7])
     plain, outputs = model.run(tokens, layers=[0, 1]), model.written(other)

@@ -53,7 +53,7 @@ def moved(model, size=0.1):
 
 
 def environment(tmp_path, devices=2):
-    """For processes of their own: two devices whatever the machine has, one cache of programs for all."""
+    """For new processes: two devices on every machine, one cache of programs for all."""
     inherited = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
     return {
         **inherited,

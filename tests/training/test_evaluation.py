@@ -23,7 +23,7 @@ UNIFORM = Config(
     architecture=Architecture(dimension=4, mlp="none", heads=(2, 1), last_mlp=False, pre_norm=False, qk_norm=False),
     initial=Initial(weights="gpt2"),
 )
-"""An output matrix of zeros: the uniform distribution everywhere, whatever the attention does."""
+"""An output matrix of zeros: the uniform distribution everywhere, with any attention."""
 
 
 def test_a_uniform_model_has_the_excess_of_the_uniform_distribution():
@@ -156,7 +156,7 @@ def test_drawing_held_out_sequences_measures_nothing(monkeypatch):
     drawn = evaluation_set(data, 16, 5)
 
     def refuse(*given, **options):
-        raise AssertionError("only the sequences were asked for")
+        raise AssertionError("only the sequences were requested")
 
     for name in ("floor", "kgram", "true_loss"):
         monkeypatch.setattr(estimators, name, refuse)

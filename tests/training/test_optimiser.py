@@ -74,7 +74,7 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     assert singular.max() < 1.3 * 0.01 * 0.2 * np.sqrt(8)
     assert singular[0] / singular[3] < 3  # half of them at least are of one size
     gain = after.weights.layers[0].mlp[0].norm.gain - state.weights.layers[0].mlp[0].norm.gain
-    # Adam with Nesterov's momentum: the first change is the rate times 1 + 0.9·0.1/(1 - 0.9²), whatever the gradient.
+    # Adam with Nesterov's momentum: the first change is the rate times 1 + 0.9·0.1/(1 - 0.9²), for any gradient.
     np.testing.assert_allclose(np.abs(gain), 0.01 * (1 + 0.09 / 0.19), rtol=1e-3)
 
 

@@ -40,7 +40,7 @@ def test_every_construction_has_a_view_and_a_story(client, name):
         assert view["exactness"]["max_error"] <= view["exactness"]["bound"] == view["model"]["certificate"]["bound"]
     assert len(view["maps"]) == sum(view["model"]["heads"])
     last = matrix(view["maps"][-1]["weights"])
-    if name.startswith("recurrent"):  # what is read is the matches, next to what the table began with
+    if name.startswith("recurrent"):  # the readout is the matches and the initial table
         np.testing.assert_allclose(last, matrix(view["pseudo_attention"]), atol=1e-6)
     else:
         np.testing.assert_allclose(last.sum(axis=1), 1, atol=1e-5)
@@ -93,4 +93,4 @@ def test_the_page_verifies_as_the_command_does(monkeypatch):
     exactly = {name: getattr(found, name) for name in schema.Verified.model_fields if name != "max_error"}
     assert answer.model_dump(exclude={"max_error"}) == exactly
     monkeypatch.setitem(backend.ASSUMPTIONS, certificate.EQUAL_SCORES, lambda model, request: False)
-    assert not api.verified(asked, lambda: None).passed  # whatever the error is: the certificate assumed it
+    assert not api.verified(asked, lambda: None).passed  # at any error, because an assumption of the certificate fails

@@ -95,7 +95,7 @@ def test_what_is_kept_goes_when_the_process_is_too_large(monkeypatch):
     explorer.tidy()
     assert not explorer._kept
     explorer._kept["one"] = None
-    explorer.tidy()  # other things hold so much: nothing is won by letting go again at once
+    explorer.tidy()  # other data takes that much: dropping caches again would not help
     assert explorer._kept
     size += limits.MOST_GROWTH + 1
     explorer.tidy()

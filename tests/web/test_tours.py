@@ -106,7 +106,7 @@ def test_the_seven_tours_of_the_package():
     stops = [stop for tour in shipped for stop in tour.stops]
     assert all(stop.state for stop in stops)
     assert all(stop.question.rstrip(".").endswith(("?", "reveal")) for stop in stops if stop.question)
-    # Whatever is asked is covered until "Reveal", and nothing else is.
+    # Only the answer to the question is covered until "Reveal".
     assert all(bool(stop.question) == bool(stop.state["hide"]) for stop in stops)
     assert all(stop.state["result"] == "package/probe.json" for stop in stops if stop.state.get("page") == "heads")
 

@@ -99,7 +99,7 @@ TRANSITION_NOISE = {
     0.25: Printed(0.141, 0.005),
     0.5: Printed(0.181, 0.004),
 }
-#: App. H.4: Frobenius distance by bits; ± is the standard deviation over ten sequences, each of its own kernel.
+#: App. H.4: Frobenius distance by bits; ± is the standard deviation over ten sequences with different kernels.
 BITS = {
     "2": Printed(4.6108, 0.7190, 4, 10),
     "4": Printed(4.5842, 0.9826, 4, 10),

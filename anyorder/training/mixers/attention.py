@@ -1,4 +1,4 @@
-"""`attention`: causal softmax attention with relative, rotary or no positions of its own."""
+"""`attention`: causal softmax attention with relative, rotary or no positions."""
 
 from __future__ import annotations
 

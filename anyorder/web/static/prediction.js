@@ -27,7 +27,7 @@ export function showPrediction({ place, losses }, view, estimator, n, choose) {
     choose(Math.min(Math.max(at, 0), view.tokens.length - 1));
   });
   const outcome = n === view.tokens.length - 1 ? view.outcome : view.tokens[n + 1],
-    then = outcome === null || outcome === undefined ? "nothing came after it" : `then came ${labels[outcome]}`;
+    then = outcome === null || outcome === undefined ? "no token followed" : `then came ${labels[outcome]}`;
   replaced(
     place,
     element(

@@ -30,7 +30,7 @@ def test_without_the_direction_of_the_oldest_token_matching_is_lost(found):
 
 
 def test_a_statement_holds_if_seven_of_eight_models_satisfy_it(found):
-    """The construction compares the window and needs the direction; a model that compares nothing says neither."""
+    """The construction compares the window and needs the direction; a model without comparison does neither."""
     said = "two-layer (8 models): compares all k tokens of key and query; has dropped the oldest token of the query; "
     last = "loses more without that direction than without any random one."
     right, wrong = {"model": "two-layer", **found}, {"model": "two-layer", **found, "key_side": [1.0] * 5}

@@ -81,7 +81,7 @@ def test_the_first_view_asks_answers_and_offers_how(page, server):
 
 
 def test_the_first_view_comes_with_the_page(page, server):
-    """A warm explorer answers before it is asked, with what a page says that has to ask."""
+    """A warm explorer sends the first view with the page, equal to a requested one."""
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
     page.goto(server)

@@ -89,7 +89,7 @@ def stage_one_gradient(p: Offsets, scores: Offsets, a_2: float | Scalar, context
     """
     weights = jnp.exp(p - p.max())
     totals = jnp.cumsum(weights)
-    empty = totals == 0  # row 0 where p_0 = -inf: it attends to nothing and pulls nothing
+    empty = totals == 0  # row 0 if p_0 = -inf: it has no attention and no pull
     inverse = jnp.where(empty, 0, 1 / jnp.where(empty, 1, totals))
     means = jnp.cumsum(weights * scores) * inverse  # Σ_j att_{i,j} g_j
 

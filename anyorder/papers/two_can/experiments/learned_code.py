@@ -135,7 +135,7 @@ def ideal_maps(tokens: Int[Array, "count length"], order: int) -> Maps:
 
 
 def _over_uniform(maps: Maps, tokens: Int[Array, "count length"]) -> Float[np.ndarray, "count length length"]:
-    """Weight times the number of keys: one is uniform attention, whatever the position of the query."""
+    """Weight times the number of keys: one is uniform attention, at every position of the query."""
     length = tokens.shape[1]
     return np.asarray(maps, np.float64)[:, -length:, -length:] * np.arange(1, length + 1)[:, None]
 

@@ -43,7 +43,7 @@ def test_an_error_of_the_paper_never_holds_and_what_does_not_hold_is_an_error():
 
 def test_every_numbered_statement_of_the_paper_has_a_claim_or_a_reason():
     statements = {label: claims for group in LABELS.values() for label, claims in group.items()}
-    assert len(statements) == sum(map(len, LABELS.values()))  # no label stands in two groups
+    assert len(statements) == sum(map(len, LABELS.values()))  # no label is in two groups
     named = {claim for claims in statements.values() if isinstance(claims, list) for claim in claims}
     assert named == {id for id, claim in CLAIMS.items() if not claim.where.startswith("ours")}
     reasons = [reason for reason in statements.values() if isinstance(reason, str)]
@@ -143,7 +143,7 @@ def test_what_was_unfair_or_circular_stays_as_it_was_put_right():
     assert 0.55 < falling / newest < 0.65
     oldest, falling = recorded()["lem-second-order"].numbers["kernels and of these falling, oldest first"]
     assert 0.28 < falling / oldest < 0.38
-    # what the prior `Reversible` rejects is looked for in kernels that it did not reject
+    # measured on kernels that the prior `Reversible` did not filter
     counts = recorded()["eq-return-count"].numbers
     assert counts["of 64 reversible kernels with a falling count, order 2"] < 64
     assert {"E5", "E11", "E13", "E14", "E20", "E22"} & set(LEDGER.errata) == set()

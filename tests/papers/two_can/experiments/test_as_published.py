@@ -10,7 +10,7 @@ from anyorder.training.initial import initial_model
 
 
 def test_a_model_that_knows_nothing_loses_the_entropy_it_misses():
-    """A zero output is a fair coin: its loss is log 2 whatever comes, and the difference is the kernel's knowledge."""
+    """A zero output is a fair coin: its loss is log 2 on every token, the difference that of the kernel."""
     config = configs.changed(Config(), {"tied": False, "zero_output": True, "dimension": 8, "length": 8})
     model = initial_model(config, jax.random.key(0))
     data, key = Data(order=1, length=8), jax.random.key(5)
