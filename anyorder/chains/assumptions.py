@@ -52,7 +52,7 @@ def check_first_order(
     >>> [check.holds for check in check_first_order(Dirichlet(1, 3), 0.2)]
     [False, False, True, True]
     """
-    require(prior.order == 1, f"the prior has order {prior.order}, these assumptions apply to order 1")
+    require(prior.order == 1, f"the prior has order {prior.order}, must be 1 here; use check_any_order")
     require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
     kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(as_key(key), count)))
     size = prior.alphabet_size

@@ -72,7 +72,7 @@ class Architecture:
     beginning: bool = True
     """A beginning token before every sequence."""
     pre_norm: bool = True
-    """Layer norm before attention, before the MLP and before the head."""
+    """Layer norm before attention, before the MLP and before the output."""
     qk_norm: bool = True
     """Normalise queries and keys to length one, times a learnt scale."""
     tied: bool = False
@@ -119,7 +119,7 @@ class Optimisation:
     dropout: float = 0.0
     """Fraction of embeddings, attention weights and outputs of attention and MLP that is set to zero in a step."""
     optimiser: Literal["adamw", "muon"] = "muon"
-    """muon: orthogonalised momentum for the square part of the network, AdamW for the rest."""
+    """muon: orthogonalised momentum for the matrices inside layers, AdamW for all other weights."""
     learning_rate: tuple[float, ...] = (1.2e-2,)
     """Peak rate; several rates train in parallel."""
     beta1: float = 0.9
