@@ -42,7 +42,7 @@ class Probe(Command):
     sequences: int = 48
     """Number of test sequences, over which standard errors are taken."""
     length: int | None = None
-    """Tokens per sequence; by default 192, or the model's training length or number of positions."""
+    """Tokens per sequence; by default 192, or the context length of the model if that is shorter."""
     symbols: int | None = None
     """Distinct tokens in a sequence; by default as many, up to 4, as leave every agreement pattern frequent."""
     max_length: int | None = None

@@ -99,7 +99,7 @@ class Plan:
         return _plan(self.construction, self.request, self.options, kappa, self.analysis)
 
     def build(self, force: bool = False) -> Transformer:
-        """The model with its certificate; an order beyond the precision of the dtype is refused unless `force`."""
+        """The model with its certificate; an order beyond the precision of the dtype is rejected unless `force`."""
         if not force and (refusal := self.refusal) is not None:
             raise InputError(refusal)
         model = self.construction.build(self.request, self.kappa, **self.options)

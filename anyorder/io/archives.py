@@ -1,4 +1,4 @@
-"""Untrusted `.npz` archives: sizes are checked before unpacking, and pickles are refused."""
+"""Untrusted `.npz` archives: sizes are checked before unpacking, and pickles are rejected."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def short_digest(value: object) -> str:
 
 
 def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
-    """Whether a folder has its marker file; without it, other files in the folder are refused.
+    """Whether a folder has its marker file; without it, other files in the folder are an error.
 
     own: files that are allowed without the marker. Unfinished files of killed processes are ignored.
     """

@@ -49,7 +49,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "length": (-1e18, 1e18),
     "max_length": (-1e3, 1e3),
     "orders": (1, 1e6),
-    **dict.fromkeys(("rate", "rate_2"), (-1e308, 1e308)),  # a run that diverges is refused by its step
+    **dict.fromkeys(("rate", "rate_2"), (-1e308, 1e308)),  # a diverging run is reported with its step
     "sequences": (-1e6, 1e6),
     "steps": (-1e9, 1e9),
     "symbols": (2, 1e6),
@@ -191,7 +191,7 @@ def _gibibytes(size: int) -> str:
 
 
 def open_regular(path: Place, expected: str, *, most: int | None = None) -> IO[bytes]:
-    """Open a regular file to read its bytes; pipes and devices, which may never end, are refused.
+    """Open a regular file to read its bytes; pipes and devices, which may never end, are rejected.
 
     expected: the file to suggest in an error message.
     most: bytes that it may have.

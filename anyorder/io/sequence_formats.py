@@ -195,7 +195,7 @@ def npy(array: np.ndarray, source: str) -> Iterator[Piece]:
 
 
 def open_npy(path: str | Path, source: str) -> np.ndarray:
-    """The array in a `.npy` file, read from the disk where it is used; objects and compressed archives are refused."""
+    """The array in a `.npy` file, read from the disk where it is used; objects and compressed archives are rejected."""
     try:
         with warnings.catch_warnings(action="ignore"):  # Python's of odd literals, NumPy's of sizes that overflow
             array = np.load(path, mmap_mode="r", allow_pickle=False)

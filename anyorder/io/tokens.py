@@ -22,7 +22,7 @@ Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int
 def as_tokens(
     tokens: object, order: int | None, alphabet_size: int, *, alphabet: str | None = None
 ) -> Int[Array, "length"]:
-    """Convert `Tokens` to an array of int32; refused unless they are one sequence over the alphabet.
+    """Convert `Tokens` to an array of int32; rejected unless they are one sequence over the alphabet.
 
     With an order the sequence must be longer than it, without one it must have a token. The characters of a string are
     numbered by their places in `alphabet`.
@@ -59,7 +59,7 @@ def nan_outside(
 ) -> Float[Array, "length columns"]:
     """The rows, with NaN from the first token on that is outside the alphabet.
 
-    Tokens inside a compiled or mapped function are not known when it is traced and cannot be refused there; known ones
+    Tokens inside a compiled or mapped function are unknown when it is traced and cannot be rejected there; known ones
     have been checked.
     """
     if not isinstance(tokens, jax.core.Tracer):
@@ -137,7 +137,7 @@ def check_characters(alphabet: str) -> None:
 
 
 def numbered(text: str, alphabet: str, source: str = "the sequence", begin: int = 0) -> Int[np.ndarray, "length"]:
-    """The place of each character in the alphabet; unknown characters are refused with their position.
+    """The place of each character in the alphabet; unknown characters are rejected with their position.
 
     >>> numbered("abba", "ba").tolist()
     [1, 0, 0, 1]

@@ -26,7 +26,7 @@ COMPARED = ("verdict", "what", "printed", "measured")
 #: The meaning of verdicts at a budget below the papers' own.
 SHORTENED: dict[Budget, str] = {
     "tiny": "**Budget tiny is a smoke test**: models are hardly trained, so their verdicts say nothing about a paper.",
-    "quick": "Budget quick trains for fewer steps than the papers: verdicts on trained models may change at paper.",
+    "quick": "Budget quick has fewer steps than the papers: verdicts on trained models may change at budget paper.",
 }
 
 

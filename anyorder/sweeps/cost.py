@@ -12,9 +12,9 @@ from anyorder.training.config import Config
 COMPILATION = 12.0
 #: Seconds for a multiplication of a matrix, for an entry of an attention map, and for the constant cost of a step.
 _PRODUCT, _ENTRY, _STEP = 5e-11, 1.2e-8, 2e-4
-#: Memory traffic of the norms of queries, keys and the stream, in units of their entries.
+#: Slowdown by the norms of queries, keys and the stream.
 _NORMS = 1.65
-#: With dropout a step has no fast form.
+#: Slowdown by dropout, with which a step has no fast form.
 _DROPOUT = 4.5
 #: Products of d × d in the MLP after a layer.
 _STACKS = {"none": 0, "paper": 3, "published": 4, "gpt2": 8}

@@ -110,7 +110,7 @@ def _check_architecture(config: Config) -> None:
     for name, one, given in (("heads", "number", architecture.heads), ("mixers", "name", architecture.mixer)):
         have = f"{name} are {words(given) or 'none'} for {architecture.layers} layers"
         require(len(given) in (1, architecture.layers), f"{have}; give one {one}, or one for each layer")
-    recipe(architecture.mixer, config.data.order)  # refuses names that do not exist
+    recipe(architecture.mixer, config.data.order)  # rejects unknown names
     for heads in architecture.heads:
         require(
             heads >= 1 and architecture.dimension % heads == 0,

@@ -78,7 +78,7 @@ class Folder:
         if not (self.path / CHECKPOINT).exists():
             return None
         stored = read_checkpoint(self.path, self.config, from_model)
-        lines = read_metrics(self.path)  # a damaged line is refused by its number
+        lines = read_metrics(self.path)  # a damaged line is reported by its number
         data = read_bytes(path, _EXPECTED)[: stored.metrics.size] if path.exists() else b""
         self._written = hashlib.sha256(data)
         require(

@@ -48,7 +48,7 @@ def test_the_page_says_what_a_small_budget_is_worth(tmp_path):
         page = write_report(tmp_path, [], budget=budget).read_text(encoding="utf-8")
         leads[budget] = re.search(r"<header>.*?</header>", page)[0]
     assert "<strong>Budget tiny is a smoke test</strong>" in leads["tiny"]
-    assert "may change at paper" in leads["quick"]
+    assert "may change at budget paper" in leads["quick"]
     assert "udget" not in leads["paper"]
 
 
