@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from anyorder.chains import Chains, Kernel, Prior, Source, as_source
 from anyorder.chains.random import Seed
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, require, shown
 from anyorder.estimators import Estimate, WeightedEstimate, references
 from anyorder.io.gates import gated
 from anyorder.io.tokens import Tokens, spelled
@@ -45,6 +46,7 @@ __all__ = ["attention", "dynamics", "kernel", "predictions", "probe", "sweep", "
 TokensOrSource = Tokens | Source | Prior | Kernel
 
 
+@gated
 def attention(model: Transformer, tokens: TokensOrSource, *, alphabet: str | None = None, seed: Seed = 0) -> Figure:
     """The attention map of every head: row n is the query, column i the key.
 
@@ -69,13 +71,17 @@ def attention(model: Transformer, tokens: TokensOrSource, *, alphabet: str | Non
 def _row(tokens: TokensOrSource, alphabet: str | None, seed: Seed) -> np.ndarray:
     if isinstance(tokens, Source | Prior | Kernel):
         tokens = _one(tokens, seed).tokens[0]
-    return np.asarray(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
+    row = np.asarray(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
+    integers = row.ndim == 1 and row.size > 0 and row.dtype.kind in "iu"
+    require(integers, f"the tokens are {shown(tokens)}, must be one sequence of integers")
+    return row
 
 
 def _one(source: Source | Prior | Kernel, seed: Seed) -> Chains:
     return dataclasses.replace(as_source(source), per_kernel=1).sample(seed, 1)
 
 
+@gated
 @styled
 def predictions(
     tokens: TokensOrSource,
@@ -103,15 +109,17 @@ def predictions(
     strips = figure.subplots(len(predictors), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, predictor) in zip(strips, predictors.items(), strict=True):
         found = predictor(row) if callable(predictor) else predictor
-        predicted = np.asarray(getattr(found, "probabilities", found), np.float64)
+        predicted = np.asarray(getattr(found, "probabilities", found))
         require(
-            predicted.ndim == 2 and len(predicted) == len(row),
+            predicted.dtype.kind in "fiuV" and predicted.ndim == 2 and len(predicted) == len(row),
             f"{name} has shape {predicted.shape}, must be ({len(row)}, symbols): a row for each token",
         )
-        image = axes.imshow(predicted.T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        image = axes.imshow(predicted.T.astype(np.float64), vmin=0, vmax=1, cmap="viridis", aspect="auto")
         axes.set_title(name)
         axes.set_ylabel("next token")
         symbols = list(alphabet or letters(range(predicted.shape[1])))
+        short = f"the alphabet has {len(symbols)} characters, {name} predicts {predicted.shape[1]}; give all"
+        require(len(symbols) >= predicted.shape[1], short)
         axes.set_yticks(range(predicted.shape[1]), symbols[: predicted.shape[1]])
     if len(row) <= 64:
         names = list(tokens) if isinstance(tokens, str) else letters(row.tolist())
@@ -121,6 +129,7 @@ def predictions(
     return figure
 
 
+@gated
 @styled
 def kernel(kernel: Kernel | Source | Prior | ArrayLike, *, seed: Seed = 0) -> Figure:
     """The rows of a kernel: for every context, oldest token first, the probability of each next token.
@@ -135,14 +144,16 @@ def kernel(kernel: Kernel | Source | Prior | ArrayLike, *, seed: Seed = 0) -> Fi
         if drawn is None:
             raise InputError("the source has no kernels; draw its sequences with `plot.predictions`")
         kernel = drawn[0]
-    shown = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-    symbols = letters(range(shown.alphabet_size))
-    contexts = [" ".join(symbols[token] for token in context) for context in np.ndindex(shown.probabilities.shape[:-1])]
-    figure = Drawing(figsize=(1.6 + 0.5 * shown.alphabet_size, 0.8 + min(0.25 * len(contexts), 8.0)))
+    kernel = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
+    symbols = letters(range(kernel.alphabet_size))
+    contexts = [
+        " ".join(symbols[token] for token in context) for context in np.ndindex(kernel.probabilities.shape[:-1])
+    ]
+    figure = Drawing(figsize=(1.6 + 0.5 * kernel.alphabet_size, 0.8 + min(0.25 * len(contexts), 8.0)))
     axes = figure.subplots()
-    image = axes.imshow(shown.rows, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+    image = axes.imshow(kernel.rows, vmin=0, vmax=1, cmap="viridis", aspect="auto")
     axes.set_xlabel("next token")
-    axes.set_xticks(range(shown.alphabet_size), symbols)
+    axes.set_xticks(range(kernel.alphabet_size), symbols)
     axes.set_ylabel("context")
     if len(contexts) <= 64:
         axes.set_yticks(range(len(contexts)), contexts)
@@ -150,6 +161,7 @@ def kernel(kernel: Kernel | Source | Prior | ArrayLike, *, seed: Seed = 0) -> Fi
     return figure
 
 
+@gated
 def training(run: Trained | str | Path) -> Figure:
     """The loss of a run over its steps, and its gap to the Bayes floor; `run` is a result of `train`, or its folder."""
     if isinstance(run, Trained):
@@ -160,6 +172,7 @@ def training(run: Trained | str | Path) -> Figure:
     return draw_loss(read_metrics(_folder(run, "training run")))
 
 
+@gated
 def dynamics(run: Trajectory | LengthSweep) -> Figure:
     """A run of Algorithm 1 or 2 over its steps, or the losses of a sweep of lengths with their power laws."""
     return draw(over_lengths("", run) if isinstance(run, LengthSweep) else over_steps("", run))
@@ -173,11 +186,12 @@ def sweep(folder: str | Path) -> Figure:
     return draw_grid(found, rows)
 
 
+@gated
 def probe(found: Probed) -> Figure:
     """The order of every head, the spectra of the best ones, and the controls beside them."""
     return draw_probe(found)
 
 
 def _folder(path: str | Path, what: str) -> Path:
-    require(Path(path).is_dir(), f"{path} is not a folder; give the folder of a {what}")
+    require(os.path.isdir(path), f"{path} is not a folder; give the folder of a {what}")
     return Path(path)

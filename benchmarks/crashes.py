@@ -178,7 +178,8 @@ class Ring:
             if kind == "READ-ONLY":
                 allow(out, write=False)
             elif process.is_alive() and kind != "CLOCK":
-                os.kill(process.pid, getattr(signal, f"SIG{kind}"))
+                with contextlib.suppress(ProcessLookupError):  # it ended in between
+                    os.kill(process.pid, getattr(signal, f"SIG{kind}"))
         code = ended(process)
         if kind == "READ-ONLY":
             allow(out, write=True)

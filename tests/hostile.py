@@ -173,11 +173,20 @@ def is_one_line(said: str) -> bool:
     return said.startswith("anyorder: ") and said.count("\n") == 1 and said.endswith("\n") and len(said) < 1000
 
 
-VALUES = [
+VALUES: list[typing.Any] = [
     None, True, -1, 0, 10**9, 2**63, 10**30, 10**5000, 1.5, float("nan"), float("inf"), 1e308, 1e-320, 1j, "1", "",
     b"x", "/dev/null", "x" * 300, [1], (), {}, np.array(1), np.array([1, 2]), np.ma.array([0, 1]), jnp.int32(1),
     np.ma.masked_all((2, 2, 2)), object(),
 ]  # fmt: skip
+
+
+#: Public functions that are not called here: every valid call computes for seconds, takes results of others, or writes.
+ELSEWHERE = {
+    "ablation", "agreement", "as_json", "carry_out", "cells", "conditions", "evaluate", "export", "floor",
+    "lag_scores_of", "limit", "order", "paths", "plan_sweep", "preconditioned", "prices", "probe", "ranking",
+    "references", "serve", "stage_one_gradient", "summarised", "sweep_lengths", "train_jointly", "two_stage",
+    "unigram_retrieval", "write_page", "write_report", "write_story", "write_trajectory", "draw_orders", "draw_probe",
+}  # fmt: skip
 
 
 def functions() -> typing.Iterator[str]:
@@ -205,7 +214,10 @@ def calls() -> dict[str, tuple[typing.Callable[..., object], dict[str, object]]]
     kernels = np.full((2, 2, 2), 0.5)
     found: dict[str, tuple[typing.Callable[..., object], dict[str, object]]] = {
         **{name: (getattr(estimators, name), estimate) for name in ("kgram", "bag", "biased", "backoff")},
-        **{name: (getattr(estimators, name), {**estimate, "beta": 1.0}) for name in ("bayes", "add_beta_bag")},
+        **{
+            name: (getattr(estimators, name), {**estimate, "beta": 1.0})
+            for name in ("bayes", "add_beta", "add_beta_bag")
+        },
         "add_beta_difference": (estimators.add_beta_difference, {"tokens": tokens, **one, "beta": 1.0}),
         "mixture": (
             estimators.mixture,
@@ -303,7 +315,105 @@ def calls() -> dict[str, tuple[typing.Callable[..., object], dict[str, object]]]
     }
     for key in ("own_source", "own_model"):
         del found["train"][1][key]
-    return found
+    return found | _of_objects(model, prior) | _of_files()
+
+
+def _of_objects(model: anyorder.Transformer, prior: anyorder.chains.Prior) -> dict[str, typing.Any]:
+    """Functions of models, kernels, arrays and results."""
+    from anyorder import chains, dynamics, estimators, models, plot, probing
+    from anyorder.constructions import bounds
+    from anyorder.constructions.price import price
+
+    tokens, half = np.array([0, 1, 0, 1, 1, 0, 1, 0]), np.full((8, 2), 0.5)
+    one, at = {"order": 1, "alphabet_size": 2}, {"order": 2, "alphabet_size": 2, "length": 32}
+    first, second = (chains.Kernel(np.full((2,) * axes, 0.5)) for axes in (2, 3))
+    noise, start = chains.TokenNoise(0.1), dynamics.initial(length=8, a_2=0.1)
+    words = {"value": 8, "word": 8}
+    return {
+        "as_source": (chains.as_source, {"given": prior, "length": 8}),
+        "check_any_order": (chains.check_any_order, {"kernel": first}),
+        "check_first_order": (
+            chains.check_first_order,
+            {"prior": prior, "gamma": 0.2, "key": 0, "count": 4, "confidence": 0.9},
+        ),
+        "check_second_order": (chains.check_second_order, {"kernel": second, "newest_first": False}),
+        "PointMass": (chains.PointMass, {"kernel": first}),
+        "as_transformer": (dynamics.as_transformer, {"model": start, "alphabet_size": 2}),
+        "coded": (dynamics.coded, {"model": start, "base": 2.0}),
+        "initial": (
+            dynamics.initial,
+            {"length": 8, "a_2": 0.1, "order": 1, "exclude_own": False, "normalise": False},
+        ),
+        "lag_scores": (dynamics.lag_scores, {"kernel": first.probabilities, "lags": 2}),
+        "pair_distribution": (dynamics.pair_distribution, {"kernel": first.probabilities, "lags": 2}),
+        "power_law": (dynamics.power_law, {"x": [1, 2, 4], "y": [1.0, 2.0, 3.0]}),
+        "bayes_under_token_noise": (
+            estimators.bayes_under_token_noise,
+            {"tokens": tokens, "noise": noise, "nodes": estimators.uniform_nodes(1, 2)},
+        ),
+        "filtered": (estimators.filtered, {"tokens": tokens, "kernel": first.probabilities, "noise": noise}),
+        "exact_loss": (estimators.exact_loss, {"probabilities": half, "truth": half}),
+        "true_loss": (estimators.true_loss, {"truth": half}),
+        "sampled_loss": (estimators.sampled_loss, {"probabilities": half, "tokens": tokens, "alphabet": None}),
+        "missed_probability": (
+            estimators.missed_probability,
+            {"estimate": anyorder.kgram(tokens, **one), "truth": half},
+        ),
+        "summarise": (estimators.summarise, {"losses": np.ones((3, 4))}),
+        "mean_and_error": (estimators.mean_and_error, {"samples": np.ones((3, 4))}),
+        "uniform_nodes": (estimators.uniform_nodes, {"order": 1, "points": 2}),
+        "weights_digest": (models.weights_digest, {"model": model}),
+        "behaviour": (probing.behaviour, {"probabilities": half, "tokens": tokens, "max_length": 2}),
+        "match_lengths": (probing.match_lengths, {"tokens": tokens, "max_length": 2}),
+        "matched": (probing.matched, {"tokens": tokens, "order": 1, "bag": False}),
+        "spectrum": (
+            probing.spectrum,
+            {
+                "attention": np.tri(8) / np.arange(1, 9)[:, None],
+                "tokens": tokens,
+                "max_length": 2,
+                "queries": None,
+                "chance": "uniform",
+            },
+        ),
+        "attention": (plot.attention, {"model": model, "tokens": tokens, "alphabet": None, "seed": 0}),
+        "kernel": (plot.kernel, {"kernel": first, "seed": 0}),
+        "predictions": (plot.predictions, {"tokens": tokens, "alphabet": None, "seed": 0, "half": half}),
+        "plot.dynamics": (plot.dynamics, {"run": None}),
+        "plot.probe": (plot.probe, {"found": None}),
+        "plot.training": (plot.training, {"run": "absent"}),
+        "attention_bits": (bounds.attention_bits, {**at, "wrong": 0.0}),
+        "attention_heads": (bounds.attention_heads, {**at, **words}),
+        "attention_heads_exact_sums": (bounds.attention_heads_exact_sums, {**at, **words}),
+        "attention_heads_real": (bounds.attention_heads_real, {**at, "value": 8, "depth": 2, "width": 8}),
+        "code_bits": (bounds.code_bits, {"order": 2, "heads": 1}),
+        "largest_order": (bounds.largest_order, {"heads": 1, "mantissa_bits": 24}),
+        "short_convolution_bits": (bounds.short_convolution_bits, {**at, "taps": 2, "gated": False}),
+        "state_bits": (bounds.state_bits, at),
+        "taps": (bounds.taps, {"order": 2}),
+        "price": (price, {"name": "dyadic", **at, "dtype": "float64"}),
+    }
+
+
+def _of_files() -> dict[str, typing.Any]:
+    """Functions of paths and settings."""
+    from anyorder import plot, sweeps, training, web, zoo
+
+    return {
+        "sweep": (
+            sweeps.sweep,
+            {"name": "x", "base": training.preset("fast"), "axes": {"steps": [1]}, "seeds": 1, "metric": "gap"},
+        ),
+        "plot.sweep": (plot.sweep, {"folder": "absent"}),
+        "read_sweep": (sweeps.read_sweep, {"folder": "absent"}),
+        "read_metrics": (training.read_metrics, {"path": "absent"}),
+        "read_models": (training.read_models, {"path": "absent"}),
+        "changed": (training.changed, {"config": training.preset("fast"), "changes": {"steps": 1}, "source": "x"}),
+        "create_app": (web.create_app, {"folders": (), "host": "127.0.0.1", "warm": False}),
+        "listen": (lambda **given: web.listen(**given).close(), {"host": "127.0.0.1", "port": 0}),
+        "card": (zoo.card, {"name": "fast"}),
+        "located": (zoo.located, {"path": "zoo:fast"}),
+    }
 
 
 def run(what: str) -> int:

@@ -9,22 +9,42 @@ import sys
 import pytest
 
 import anyorder
+from tests import hostile
 
 PACKAGES = (
     "chains", "constructions", "constructions.bounds", "constructions.price", "dynamics", "estimators", "models",
-    "plot", "probing", "report", "sweeps", "training", "web",
+    "plot", "probing", "report", "sweeps", "training", "web", "zoo",
 )  # fmt: skip
+FACES = {"claims", "cli", "errors", "papers", "tokens", "torch"}  # registries, commands, and checks themselves
 CHECKED = re.compile(r"(int|float|Number|bool|str \| Path|Path)\b")
+
+
+def functions(package):
+    module = operator.attrgetter(package)(anyorder)
+    public = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
+    return {
+        name: one
+        for name, one in public.items()
+        if inspect.isfunction(one) and one.__module__.startswith(module.__name__) and inspect.signature(one).parameters
+    }
+
+
+def test_every_package_is_walked():
+    rooms = {name for name in anyorder.__all__ if name.islower() and (inspect.ismodule(getattr(anyorder, name)))}
+    assert rooms - FACES == {package for package in PACKAGES if "." not in package}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_function_is_fed_hostile_values(package):
+    called = {*hostile.calls(), *hostile.ELSEWHERE}
+    assert [name for name in functions(package) if not {name, f"{package}.{name}"} & called] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_function_takes_numbers_switches_and_paths_through_the_gate(package):
-    module = operator.attrgetter(package)(anyorder)
-    public = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
     forgotten = [
         name
-        for name, one in public.items()
-        if inspect.isfunction(one) and one.__module__.startswith(module.__name__)
+        for name, one in functions(package).items()
         if any(CHECKED.match(str(taken.annotation)) for taken in inspect.signature(one).parameters.values())
         if not is_gated(inspect.unwrap(one, stop=is_gated))
     ]

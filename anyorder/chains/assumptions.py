@@ -21,7 +21,7 @@ from anyorder.chains.priors import RETURN_STEPS, Prior, ReversibleBinary, return
 from anyorder.chains.random import Seed, as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import InputError, require
-from anyorder.io.gates import gated
+from anyorder.io.gates import check_memory, gated
 
 
 class Check(NamedTuple):
@@ -54,7 +54,8 @@ def check_first_order(
     """
     require(prior.order == 1, f"the prior has order {prior.order}, must be 1 here; use check_any_order")
     require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
-    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(as_key(key), count)))
+    require(0 < confidence < 1, f"confidence is {confidence}, must be between 0 and 1")
+    kernels = _drawn(prior, key, count)
     size = prior.alphabet_size
     stationary = np.asarray(jax.jit(jax.vmap(stationary_contexts))(kernels))
     mixing = np.square(kernels - stationary[:, None, :]).sum(axis=(1, 2)).min()
@@ -108,6 +109,7 @@ def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check
     ]  # fmt: skip
 
 
+@gated
 def check_any_order(kernel: Kernel) -> list[Check]:
     """App. D, Assumption 3, for one kernel of any order, as printed and, in the last two rows, as possibly intended.
 
@@ -164,13 +166,20 @@ def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) ->
     """
     if prior.order == 1:
         return check_first_order(prior, gamma, key)
-    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(as_key(key), count)))
+    kernels = _drawn(prior, key, count)
     if prior.order == 2 and prior.alphabet_size == 2:
         newest_first = isinstance(prior, ReversibleBinary) and prior.newest_first
         checked = [check_second_order(Kernel(kernel), newest_first) for kernel in kernels]
     else:
         checked = [check_any_order(Kernel(kernel)) for kernel in kernels]
     return [_worst(same) for same in zip(*checked, strict=True)]
+
+
+def _drawn(prior: Prior, key: Seed, count: int) -> Float[np.ndarray, "count *contexts symbols"]:
+    require(count >= 2, f"count is {count}, must be at least 2 for a standard error")
+    numbers = count * prior.alphabet_size ** (prior.order + 1)
+    check_memory(32 * numbers, f"{count} kernels", "pass a smaller `count=`")
+    return np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(as_key(key), count)))
 
 
 def _worst(same: tuple[Check, ...]) -> Check:

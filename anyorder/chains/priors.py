@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from anyorder.chains.kernel import Kernel, dense_shape
 from anyorder.chains.random import uniforms
 from anyorder.errors import InputError, require
-from anyorder.io.gates import check_fields, check_number
+from anyorder.io.gates import check_fields, check_number, gated
 
 
 class Prior(eqx.Module):
@@ -296,6 +296,7 @@ class PointMass(Prior):
     name: ClassVar[str] = "kernel"
     probabilities: Float[Array, "*contexts symbols"]
 
+    @gated
     def __init__(self, kernel: Kernel) -> None:
         self.probabilities = jnp.asarray(np.asarray(kernel.probabilities), jnp.float64)
         self.order, self.alphabet_size = kernel.order, kernel.alphabet_size

@@ -32,6 +32,7 @@ from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
 from anyorder.estimators.retrieval import retrieval, unigram_retrieval
 from anyorder.estimators.unknown_order import ctw, mixture, of_order
+from anyorder.io.gates import gated
 from anyorder.io.tokens import Tokens, as_tokens, spelled
 
 Predictor = Callable[[Tokens], Estimate | WeightedEstimate]
@@ -57,6 +58,7 @@ class Floor:
         return self.predictor(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
 
 
+@gated
 def floor(source: Source | Prior | Kernel) -> Floor:
     """The Bayes predictor of the source's sequences: no other has a smaller expected loss.
 
@@ -116,6 +118,7 @@ def _recalled(tokens: Tokens, source: Any) -> Estimate:
     return where_full(source.prior.predict(tokens, source.length), source.order)
 
 
+@gated
 def references(source: Source | Prior | Kernel) -> dict[str, Predictor]:
     """The reference predictors of a source by name, to compare models with; the Bayes predictor first, if known.
 

@@ -29,6 +29,7 @@ class Filtered(NamedTuple):
     evidence: Float[Array, "length"]
 
 
+@gated
 def filtered(tokens: Tokens, kernel: Float[Array, "*contexts symbols"], noise: TokenNoise) -> Filtered:
     """The exact filter that knows the kernel; the first k clean tokens are uniform.
 
@@ -36,9 +37,10 @@ def filtered(tokens: Tokens, kernel: Float[Array, "*contexts symbols"], noise: T
     >>> filtered([0, 1], kernel, TokenNoise(0.0)).probabilities.round(3).tolist()
     [[0.9, 0.1], [0.2, 0.8]]
     """
+    require(kernel.ndim >= 2, f"the kernel has shape {kernel.shape}, must be (S,)*k + (S,) with k >= 1")
     size, order = kernel.shape[-1], kernel.ndim - 1
     tokens = as_tokens(tokens, None, size)
-    rows = kernel.reshape(-1, size)
+    rows = jnp.asarray(kernel, jnp.result_type(kernel, jnp.float32)).reshape(-1, size)
     after = jnp.asarray(successors(len(rows), size), jnp.int32)
     uniform = jnp.full_like(rows, 1 / size)
     channel = observed(jnp.eye(size, dtype=rows.dtype), noise)  # [clean, seen]
@@ -80,6 +82,7 @@ def uniform_nodes(order: int, points: int) -> Nodes:
     >>> nodes.kernels.shape, round(float(nodes.weights.sum()), 12)
     ((9, 2, 2), 1.0)
     """
+    require(1 <= order <= 18 and points >= 1, f"order {order} and {points} points, must be 1 to 18 and at least 1")
     contexts = 2**order
     require(points**contexts <= 1 << 18, f"{points} points for each of {contexts} rows are too many; take fewer points")
     places, weights = np.polynomial.legendre.leggauss(points)
@@ -89,6 +92,7 @@ def uniform_nodes(order: int, points: int) -> Nodes:
     return Nodes(jnp.asarray(kernels), jnp.asarray(heavy))
 
 
+@gated
 def bayes_under_token_noise(tokens: Tokens, noise: TokenNoise, nodes: Nodes) -> Float[Array, "length symbols"]:
     """The Bayes predictor for an unknown kernel: filters of all nodes, weighted by prior and evidence.
 

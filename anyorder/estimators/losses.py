@@ -15,9 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anyorder.errors import require
+from anyorder.errors import InputError, require, shown
 from anyorder.estimators.result import Estimate, WeightedEstimate
-from anyorder.io.tokens import Tokens, as_tokens
+from anyorder.io.gates import gated
+from anyorder.io.tokens import Tokens, as_tokens, check_unmasked
 
 #: Distributions after every position: an estimate, an array, or lists.
 Rows = (
@@ -32,7 +33,14 @@ Rows = (
 def _rows(probabilities: Rows) -> Float[Array, "length symbols"]:
     if isinstance(probabilities, Estimate | WeightedEstimate):
         return probabilities.probabilities
-    return jnp.asarray(probabilities)
+    check_unmasked("probabilities", probabilities)
+    try:
+        rows = jnp.asarray(probabilities)
+    except (TypeError, ValueError, OverflowError):
+        rows = jnp.zeros(())
+    if rows.ndim != 2 or rows.dtype.kind not in "fiubV":
+        raise InputError(f"the probabilities are {shown(probabilities)}, must be an array (length, symbols) of numbers")
+    return rows
 
 
 def sampled_loss(probabilities: Rows, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "predicted"]:
@@ -43,6 +51,7 @@ def sampled_loss(probabilities: Rows, tokens: Tokens, *, alphabet: str | None = 
     """
     rows = _rows(probabilities)
     came = as_tokens(tokens, None, rows.shape[1], alphabet=alphabet)
+    require(len(came) == len(rows), f"{len(rows)} rows of probabilities for {len(came)} tokens; give a row for each")
     return -jnp.log(jnp.take_along_axis(rows[:-1], came[1:, None], axis=1)[:, 0])
 
 
@@ -55,6 +64,8 @@ def exact_loss(probabilities: Rows, truth: Rows) -> Float[Array, "predicted"]:
     [0.6931]
     """
     predicted, true = _rows(probabilities)[:-1], _rows(truth)[1:]
+    shapes = f"{predicted.shape} and {true.shape}"
+    require(predicted.shape == true.shape, f"predictions and truth have the shapes {shapes}; give a row for each token")
     possible = true > 0  # 0·log 0 is 0
     terms = jnp.where(possible, true * jnp.log(jnp.where(possible, predicted, 1)), 0)
     return jnp.where(jnp.isnan(predicted).any(axis=1), jnp.nan, -terms.sum(axis=1))
@@ -69,6 +80,7 @@ def true_loss(truth: Rows) -> Float[Array, "predicted"]:
     return exact_loss(jnp.roll(_rows(truth), -1, axis=0), truth)
 
 
+@gated
 def missed_probability(estimate: Estimate, truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:
     """The true probability of tokens predicted with probability 0; if it is positive, the exact loss is infinite.
 
@@ -98,6 +110,7 @@ class LossSummary(NamedTuple):
         return f"LossSummary({numbers}, {len(self.position_mean)} positions, {self.coverage:.1%} defined)"
 
 
+@gated
 def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count predicted"]) -> LossSummary:
     """Mean and standard error of losses from independent sequences; NaN entries are left out.
 
@@ -150,6 +163,7 @@ class Score:
         return None if self.loss is None else self.loss / math.log(2)
 
 
+@gated
 def mean_and_error(
     samples: Float[Array, "count *shape"] | Float[np.ndarray, "count *shape"],
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:

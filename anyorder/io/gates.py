@@ -19,9 +19,10 @@ import functools
 import inspect
 import itertools
 import os
+import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar, cast
 
@@ -45,6 +46,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "concentration": (1e-6, 1e6),
     **dict.fromkeys(("order", "min_order", "max_order", "depth"), (-1e6, 1e6)),
     **dict.fromkeys(("roughness", "coupling"), (0.01, 10)),  # beyond, kernels overflow or are redrawn for ever
+    "epsilon": (-1e9, 1e9),
     "iterations": (1, 1e6),
     "length": (-1e18, 1e18),
     "max_length": (-1e3, 1e3),
@@ -59,6 +61,8 @@ RANGES: dict[str, tuple[float, float]] = {
 DEEPEST = 256
 #: Annotations that are checked.
 _KINDS: dict[str, type] = {"int": int, "float": float, "Number": float, "bool": bool, "str": str}
+#: Annotation of an array with its axes, of which those with a star stand for any number.
+_ARRAY = re.compile(r"(?:Bool|Float|Int)\[(?:Any|Array|np\.ndarray), '(.*)'\]")
 #: Fraction of the free memory that one computation may take, and bytes that are always allowed.
 SHARE, SMALL = 0.9, 1 << 26
 
@@ -101,7 +105,7 @@ def check_number(name: str, value: object, kind: type = int) -> None:
 
 
 def gated(function: Function) -> Function:
-    """Decorator of a public function that checks the arguments annotated as numbers, switches or texts.
+    """Decorator of a public function: checks arguments that are numbers, switches, texts, arrays or our own classes.
 
     >>> @gated
     ... def doubled(count: int) -> int:
@@ -111,12 +115,13 @@ def gated(function: Function) -> Function:
     anyorder.errors.InputError: count is True, must be a whole number
     """
     kinds = {name: str(one.annotation) for name, one in inspect.signature(function).parameters.items()}
-    names = list(kinds)
+    names, known = list(kinds), inspect.unwrap(function).__globals__
 
     @functools.wraps(function)
     def checked(*given: Any, **named: Any) -> Any:
         for name, value in itertools.chain(zip(names, given, strict=False), named.items()):
             _check_kind(name, value, kinds.get(name, ""))
+            _check_class(name, value, kinds.get(name, ""), known)
         return function(*given, **named)
 
     checked.gated = True  # type: ignore[attr-defined]
@@ -145,6 +150,25 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
         require(type(value).__name__ in ("bool", "bool_"), f"{name} is {shown(value)}, must be True or False")
     else:
         require(isinstance(value, str) or other not in ("", "None"), f"{name} is {shown(value)}, must be a text")
+
+
+def _check_class(name: str, value: Any, annotation: str, known: dict[str, Any]) -> None:
+    """Refuse an object of another class, where the annotation consists of classes of this package or of arrays."""
+    words = [word for word in annotation.split(" | ") if word != "None"]
+    if value is None and "None" in annotation:
+        return
+    classes: Any = tuple(known.get(word) for word in words)
+    if all(isinstance(one, type) and one.__module__.startswith("anyorder.") for one in classes):
+        fits = isinstance(value, classes)
+        require(fits, f"{name.replace('_', ' ')} is {shown(value)}, must be of the type {annotation}")
+    if annotation.startswith(("Mapping[", "dict[")):
+        require(isinstance(value, Mapping), f"{name} is {shown(value)}, must be a dictionary")
+    shapes = [found[1] for word in words if (found := _ARRAY.fullmatch(word))]
+    if len(shapes) == len(words):
+        least = min(sum("*" not in axis for axis in shape.split()) for shape in shapes)
+        number = getattr(getattr(value, "dtype", None), "kind", "O") in "fiubV" and not hasattr(value, "mask")
+        fits = number and getattr(value, "ndim", -1) >= least
+        require(fits, f"{name.replace('_', ' ')} is {shown(value)}, must be an array ({shapes[0]}) of numbers")
 
 
 def free_memory() -> int | None:

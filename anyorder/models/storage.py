@@ -105,6 +105,7 @@ def load(path: str | Path) -> Transformer:
     return model
 
 
+@gated
 def weights_digest(model: Transformer) -> str:
     """A digest of all arrays of a model, as stored in its certificate.
 

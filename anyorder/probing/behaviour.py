@@ -44,7 +44,12 @@ def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int 
     2
     """
     tokens = np.atleast_2d(tokens)
-    probabilities = np.asarray(probabilities, np.float64).reshape(*tokens.shape, -1)
+    require(max_length >= 1, f"max length is {max_length}, must be at least 1")
+    given = np.asarray(probabilities)
+    fits = tokens.size > 0 and given.size % tokens.size == 0 and tokens.dtype.kind in "iu" and given.dtype.kind in "fiu"
+    shapes = f"{tokens.shape} and {given.shape}"
+    require(fits, f"tokens and probabilities have the shapes {shapes}, must be integers (n, T) and numbers (n, T, m)")
+    probabilities = given.astype(np.float64).reshape(*tokens.shape, -1)
     symbols = probabilities.shape[-1]
     require(
         bool(tokens.min() >= 0 and tokens.max() < symbols),

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, check_order, require, shown
 from anyorder.estimators.match_lengths import by_length, even, match_lengths
 from anyorder.io.gates import gated
 
@@ -36,6 +36,7 @@ def matched(tokens: Int[np.ndarray, "length"], order: int, *, bag: bool = False)
     >>> matched(np.array([0, 1, 0, 1, 0]), 1)[-1].astype(int).tolist()
     [0, 1, 0, 1, 0]
     """
+    check_order(order)
     result = np.zeros((len(tokens), len(tokens)), bool)
     if order < len(tokens):
         windows = sliding_window_view(tokens, order)
@@ -145,6 +146,10 @@ def spectrum(
         attention, tokens = attention[None], tokens[None]
         queries = None if queries is None else np.asarray(queries)[None]
     check(attention, tokens)
+    known = isinstance(chance, str) and chance in ("uniform", "offsets")
+    require(known, f"chance is {shown(chance)}, must be uniform or offsets")
+    marked = queries is None or (np.shape(queries) == tokens.shape and np.asarray(queries).any())
+    require(bool(marked), f"queries are {shown(queries)}, must mark positions of tokens of shape {tokens.shape}")
     require(max_length >= 1, f"max length is {max_length}, must be at least 1")
     if queries is None:
         queries = np.broadcast_to(np.arange(tokens.shape[1]) >= min(max_length, tokens.shape[1] - 1), tokens.shape)

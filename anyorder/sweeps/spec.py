@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, require, shown
 from anyorder.io.atomic import Row, check_keys, read_json, short_digest
 from anyorder.io.gates import gated, read_bytes
 from anyorder.io.trees import as_json
@@ -106,10 +106,12 @@ def sweep(
     12
     """
     source = f"the sweep {name}"
-    numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds) if isinstance(seeds, list | tuple) else ()
+    numbers = tuple(seeds) if isinstance(seeds, list | tuple) else ()
+    if isinstance(seeds, int) and seeds <= MANY:
+        numbers = tuple(range(seeds))
     require(
         len(numbers) > 0 and all(type(seed) is int and seed >= 0 for seed in numbers) and _distinct(numbers),
-        f"{source} has seeds {seeds!r}, must be a number from 1 on or a list of different seeds",
+        f"{source} has seeds {shown(seeds)}, must be a number from 1 to {MANY} or a list of different seeds",
     )
     require(str(metric) in METRICS, f"{source} has the metric {metric!r}, must be one of {', '.join(METRICS)}")
     base = dataclasses.replace(base, seed=0, seeds=1)

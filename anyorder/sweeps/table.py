@@ -96,8 +96,9 @@ def is_sweep(folder: Path) -> bool:
 
 
 @gated
-def read_sweep(folder: Path) -> tuple[Sweep, list[SweepRow]]:
+def read_sweep(folder: str | Path) -> tuple[Sweep, list[SweepRow]]:
     """The sweep in a folder, and its rows in order."""
+    folder = Path(folder)
     path = folder / SWEEP
     stored = read_json(path, _EXPECTED, {"format": str, "sweep": dict})
     require(stored["format"] == FORMAT, f"{path} contains {stored['format']!r}, must be {FORMAT!r}; give {_EXPECTED}")

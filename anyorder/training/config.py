@@ -295,6 +295,7 @@ def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
     raise InputError(f"{source} has the unknown field {name!r}; {hint}")
 
 
+@gated
 def changed(config: Config, changes: Mapping[str, Any], source: str = "the config") -> Config:
     """The config with these fields, of any group, changed; a single number means a list of one.
 

@@ -250,6 +250,6 @@ def kept_models(path: str | Path) -> dict[int, list[Transformer]]:
 
 
 @gated
-def read_metrics(path: Path) -> list[Row]:
+def read_metrics(path: str | Path) -> list[Row]:
     """The lines of the metrics; a last line cut short by a killed process is left out with a warning."""
-    return read_lines(path / METRICS, {"kind": str, "step": int})
+    return read_lines(Path(path) / METRICS, {"kind": str, "step": int})

@@ -22,7 +22,7 @@ from anyorder import zoo
 from anyorder.constructions import Plan, plan
 from anyorder.constructions.registry import find, planned
 from anyorder.constructions.steps import Step, learnt
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, require, shown
 from anyorder.io.archives import read_npz
 from anyorder.io.atomic import read_json
 from anyorder.models import Transformer, load
@@ -117,6 +117,8 @@ class Library:
     def __init__(self, folders: Sequence[str | Path] = ()) -> None:
         self.roots: dict[str, Path] = {}
         self._all = {SHIPPED_NAME: SHIPPED, ZOO_NAME: zoo.FOLDER}
+        several = isinstance(folders, list | tuple) and all(isinstance(one, str | Path) for one in folders)
+        require(several, f"the folders are {shown(folders)}, must be a list of paths")
         for folder in folders:
             root = Path(folder)
             require(root.is_dir(), f"{folder} is not a folder; give folders with models or runs")

@@ -35,6 +35,7 @@ def card(name: str) -> Row:
     return read_json(located(PREFIX + name).with_suffix(".json"), "a card of the zoo")
 
 
+@gated
 def located(path: str | Path) -> Path:
     """The file of `zoo:NAME`; other paths unchanged.
 

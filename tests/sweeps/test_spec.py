@@ -76,7 +76,11 @@ def test_chunks_hold_every_run_once_and_one_shape_each():
     [
         ("axis = 1", "bad.toml has the unknown field 'axis'; did you mean axes?"),
         ("axes = 1", "bad.toml has axes = 1, must be a table: [axes]"),
-        ("seeds = 0\n[axes]\norder=[1]", "the sweep bad has seeds 0, must be a number from 1 on or a list"),
+        (
+            "seeds = 1000000000\n[axes]\norder=[1]",
+            "the sweep bad has seeds 1000000000, must be a number from 1 to 1000000",
+        ),
+        ("seeds = 0\n[axes]\norder=[1]", "the sweep bad has seeds 0, must be a number from 1 to 1000000 or a list"),
         ('metric = "speed"\n[axes]\norder=[1]', "the sweep bad has the metric 'speed', must be one of gap, excess,"),
         ("[set]\nordr = 1", "bad.toml has the unknown field 'ordr'; did you mean order?"),
         ("[set]\nlearning_rate = [1e-3, 1e-2]\n[axes]\norder=[1]", "has several learning rates in one run"),

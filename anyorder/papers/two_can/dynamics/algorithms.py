@@ -37,6 +37,7 @@ SHARP = 1e5
 GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
+@gated
 def two_stage(prior: Prior | Kernel, settings: TwoStage | None = None, watch: StepWatcher | None = None) -> Trajectory:
     """Run Algorithm 1 and evaluate its last state."""
     settings = settings or TwoStage()
@@ -44,6 +45,7 @@ def two_stage(prior: Prior | Kernel, settings: TwoStage | None = None, watch: St
     return _run(prior, settings, stages, watch)
 
 
+@gated
 def preconditioned(
     prior: Prior | Kernel, settings: Preconditioned | None = None, watch: StepWatcher | None = None
 ) -> Trajectory:

@@ -18,7 +18,7 @@ from anyorder.chains import Prior
 from anyorder.chains.random import Seed, as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
-from anyorder.io.gates import gated
+from anyorder.io.gates import check_memory, gated
 
 #: A number for every offset: p, dL/dp or g.
 Offsets = Float[Array, "offsets"]
@@ -32,6 +32,9 @@ def pair_distribution(kernel: Float[Array, "*contexts symbols"], lags: int) -> F
     [[[0.5, 0.0], [0.0, 0.5]], [[0.375, 0.125], [0.125, 0.375]]]
     """
     size = kernel.shape[-1]
+    require(kernel.ndim >= 2, f"the kernel has shape {kernel.shape}, must be (S,)*k + (S,) with k >= 1")
+    require(lags >= 1, f"lags is {lags}, must be at least 1")
+    check_memory(32 * lags * size**2, f"{lags} lags", "pass a smaller `lags=`")
     rows = kernel.reshape(-1, size)
     newest = jnp.arange(len(rows), dtype=jnp.int32) % size
     # state[s, a] = P(the token j steps ago was s, the context now is a)
@@ -74,6 +77,8 @@ def lag_scores_of(prior: Prior, key: Seed, *, lags: int, count: int = 4096) -> F
     """
     require(count >= 2, f"count is {count}, must be at least 2 for a standard error")
     require(lags >= 2, f"lags is {lags}, must be at least 2: lag 0 and lag 1")
+    numbers = count * (lags * prior.alphabet_size**2 + prior.alphabet_size ** (prior.order + 1))
+    check_memory(32 * numbers, f"{lags} lags of {count} kernels", "pass a smaller `count=` or `lags=`")
     scores = jax.jit(jax.vmap(lambda key: lag_scores(prior.draw(key), lags)))
     return np.asarray(scores(jax.random.split(as_key(key), count)))
 

@@ -95,6 +95,7 @@ class JointRuns(NamedTuple):
     evaluation: Standings
 
 
+@gated
 def train_jointly(
     prior: Prior | Kernel,
     settings: JointTraining | None = None,

@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from anyorder.chains import Prior
 from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.papers.figure_data import Chart, Plot, Series, level
 from anyorder.papers.two_can.dynamics.algorithms import RunWatcher, two_stage
 from anyorder.papers.two_can.dynamics.objective import Standing
@@ -38,9 +39,15 @@ def power_law(x: Sequence[int] | Sequence[float], y: Sequence[float] | Float[np.
     """
     from scipy.stats import linregress  # takes a second to import
 
-    require(len(x) >= 2 and len(set(x)) >= 2, f"{len(set(x))} different x, a power law needs at least 2")
-    require(bool((np.asarray(y) > 0).all()), "a power law needs positive values")
-    line = linregress(np.log(x), np.log(y))
+    try:
+        points = np.array([x, y], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        points = np.zeros(0)
+    require(points.ndim == 2, "x and y are not two lists of numbers of one length; give such lists")
+    different = len(np.unique(points[0]))
+    require(different >= 2, f"{different} different x, a power law needs at least 2")
+    require(bool((points > 0).all() and np.isfinite(points).all()), "a power law needs positive, finite values")
+    line = linregress(*np.log(points))
     error = float(line.stderr) if len(x) > 2 else float("nan")
     return PowerLaw(float(line.slope), error, float(np.exp(line.intercept)))
 
@@ -66,6 +73,7 @@ class LengthSweep(NamedTuple):
     floor: PowerLaw | None
 
 
+@gated
 def sweep_lengths(
     prior: Prior,
     settings: TwoStage | None = None,

@@ -21,8 +21,8 @@ from jaxtyping import Array, Float, Int, Scalar
 from anyorder.constructions.parts import assemble
 from anyorder.constructions.stream import Stream
 from anyorder.constructions.two_head import directions
-from anyorder.errors import require
-from anyorder.io.gates import gated
+from anyorder.errors import check_order, require
+from anyorder.io.gates import check_memory, gated
 from anyorder.models import Head, Layer, Transformer
 
 #: Represents -∞ in a positional scalar: its weight is exactly zero next to any other.
@@ -93,7 +93,8 @@ def initial(*, length: int, a_2: float, order: int = 1, exclude_own: bool = Fals
     >>> jax.nn.softmax(initial(length=4, a_2=0.0, order=2).r).tolist()
     [0.5, 0.5]
     """
-    require(length > order, f"length is {length}, must be above the order {order}")
+    check_order(order, length)
+    check_memory(16 * length, f"{length} positions", "pass a smaller `length=`")
     p = jnp.zeros(length, jnp.float64)
     return Reduced(
         p=p.at[0].set(EXCLUDED) if exclude_own else p,
