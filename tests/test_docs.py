@@ -1,6 +1,5 @@
 """The documentation: plain Markdown that builds into a site, install lines that work, an up-to-date README."""
 
-import json
 import pathlib
 import re
 import runpy
@@ -12,7 +11,6 @@ import tomllib
 import pytest
 from markdown_it import MarkdownIt
 
-from anyorder.estimators import hashing
 from anyorder.papers.registry import EXPERIMENTS, ledgers
 from tests.web.conftest import browser  # noqa: F401
 
@@ -181,64 +179,3 @@ def test_the_paper_is_named_with_its_authors():
     for author in ("Ekbote", "Makkuva", "Bondaschi", "Rajaraman", "Gastpar", "Lee", "Liang"):
         assert author in readme
     assert "openreview.net/forum?id=nYg6Qzm5xS" in readme
-
-
-def test_the_table_of_mixers_is_what_is_on_record():
-    root = pathlib.Path(__file__).parents[1]
-    page = (root / "docs" / "training.md").read_text(encoding="utf-8")
-    recorded = json.loads((root / "results" / "own" / "mixers.json").read_text(encoding="utf-8"))
-    for name, row in recorded.items():
-        assert len(row["gaps"]) == 5
-        assert f"| {name} | {min(row['gaps']):.4f} to {max(row['gaps']):.4f} | {row['goal']} |" in page
-        sign, goal = row["goal"][0], row["goal"][2:]
-        assert sign not in "≤≥" or all(gap <= float(goal) if sign == "≤" else gap >= float(goal) for gap in row["gaps"])
-
-
-def test_the_table_of_times_to_the_floor_is_what_is_on_record():
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    recorded = json.loads((ROOT / "results" / "own" / "floor.json").read_text(encoding="utf-8"))
-    for row in recorded.values():
-        assert max(row["gaps"]) <= row["within"]
-        assert len(row["gaps"]) == len(row["seeds"]) >= 6
-        gaps = f"{min(row['gaps']):.5f} to {max(row['gaps']):.5f}"
-        times = f"{row['seconds']} s | {row['seconds_empty_cache']} s"
-        assert f"| `{row['command']}` | {times} | {gaps} | {len(row['seeds'])} | {row['within']} |" in page
-
-
-def test_the_times_of_commands_are_those_on_record():
-    recorded = json.loads((ROOT / "results" / "own" / "commands.json").read_text(encoding="utf-8"))
-    tests, _, view, *_ = recorded["values"]
-    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert (
-        f"`make test` takes {tests['seconds']} s on two free cores with an empty cache ({tests['tests']:,} tests"
-        in contributing
-    )
-    assert f"drawn {1000 * view['seconds']:.0f} ms after" in (ROOT / "docs" / "explorer.md").read_text(encoding="utf-8")
-
-
-def test_the_ratios_of_the_training_step_are_those_on_record():
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    recorded = json.loads((ROOT / "benchmarks" / "recorded.json").read_text(encoding="utf-8"))
-    step = "Training step, order 2, batch 32"
-    for shown, kind in (("PyTorch, eager", "eager"), ("PyTorch, `torch.compile`", "compiled")):
-        ratios = [
-            recorded[f"{step}, {model}, 2 models at once: T = {length}: PyTorch, {kind}, over anyorder"]
-            for model in ("d = 64", "one layer of Mamba-2, d = 32")
-            for length in (32, 64)
-        ]
-        assert f"| {shown} | {' | '.join(map(str, ratios))} |" in page
-
-
-def test_the_ratios_of_simpler_hash_tables_are_those_on_record():
-    words = " ".join(str(hashing.__doc__).split())
-    recorded = json.loads((ROOT / "benchmarks" / "recorded.json").read_text(encoding="utf-8"))
-    title = "streaming k-gram, order 12, alphabet 4, 10,000,000 tokens"
-    data = ("uniform random tokens", "a Markov chain of order 3, rows from Dirichlet(1)")
-    forms = ("sorting the codes of contexts", "numba.typed.Dict")
-    ratios = [recorded[f"{title}: {name}: CPU time of {form} over ours"] for form in forms for name in data]
-    assert min(ratios) > 2
-    assert "takes {} times the CPU time on uniform tokens and {} times on a chain".format(*ratios[:2]) in words
-    assert "from a code to a row of counts {} and {} times".format(*ratios[2:]) in words
-    page = " ".join((ROOT / "docs" / "streaming.md").read_text(encoding="utf-8").split())
-    uniform, chain = (recorded[f"{title}: {name}: speed-up"] for name in data)
-    assert f"{uniform} times as long on uniform tokens, and {chain} times as long on a chain of order 3" in page

@@ -75,7 +75,7 @@ def test_the_second_hop_is_the_probability_after_two_steps_and_not_a_square():
 
 @pytest.mark.parametrize(("order", "size", "count"), [(2, 2, 4), (2, 3, 0), (3, 2, 0)])
 def test_positive_spectra_above_order_one_are_as_rare_as_the_page_says(order, size, count):
-    """docs/assumptions.md names these counts."""
+    """docs/assumptions.md calls them very rare."""
     kernels = np.random.default_rng(0).dirichlet(np.ones(size), (20_000, *[size] * order))
     contexts = size**order
     matrices = np.zeros((len(kernels), contexts, contexts))
