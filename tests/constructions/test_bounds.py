@@ -85,14 +85,15 @@ def test_overwriting_one_token_is_enough(order, symbols, count):
 
 
 def test_theorems_b_and_c_are_the_least_that_satisfy_them():
-    order, symbols, length, value = 2, 4, 5000, 8
-    many, each = length - 2 * order, math.log2(symbols - 1)
-    message = 16 + math.log2(math.e * many) + order * each
-    found = bounds.attention_heads_exact_sums(order, symbols, length, value=value, word=16)
-    assert found * (value + 1) * message >= many * each > (found - 1) * (value + 1) * message
-    message = 4 * math.log2(4 * math.e * 64 * many * (symbols - 1) ** order)
-    found = bounds.attention_heads_real(order, symbols, length, value=value, depth=3, width=64)
-    assert found * (value + 1) * message >= many * each > (found - 1) * (value + 1) * message
+    order, symbols, value = 2, 4, 1
+    for many in range(1, 1000, 7):
+        length, bits = len(overwritten(order, symbols, [0] * many, 0)), many * math.log2(symbols - 1)
+        message = (value + 1) * (1 + math.log2(math.e * many) + order * math.log2(symbols - 1))
+        found = bounds.attention_heads_exact_sums(order, symbols, length, value=value, word=1)
+        assert found * message >= bits > (found - 1) * message
+        message = (value + 1) * 2 * math.log2(4 * math.e * 5 * many * (symbols - 1) ** order)
+        found = bounds.attention_heads_real(order, symbols, length, value=value, depth=1, width=5)
+        assert found * message >= bits > (found - 1) * message
 
 
 def test_half_spaces_have_as_few_sign_patterns_as_theorem_b_says():
@@ -182,7 +183,11 @@ def test_the_state_knows_a_symbol_for_every_context(order, symbols):
             assert sum(row[s] > 0 for s in range(separator)) == len(others)
             smoothed = oracles.add_beta([*told, separator, *context], len(told) + order, order, symbols)
             assert all((smoothed[s] >= Fraction(1, symbols)) == (s == b) for s in range(separator))
-    assert bounds.state_bits(order, symbols, len(told) + order + 1) >= math.log2(symbols ** len(contexts))
+    for length in range(order + 2, len(told) + order + 2):
+        blocks = (length - order - 1) * len(contexts) // len(told)
+        cycles, walks = symbols**order * (symbols - 1), max((length - order) // (2 * order + 1) - 1, 0)
+        least = max(blocks * math.log2(symbols), math.log2(math.comb(cycles + walks, walks)))  # Theorems D and E
+        assert bounds.state_bits(order, symbols, length) == pytest.approx(least)
 
 
 def stationary(rows):
