@@ -36,26 +36,30 @@ MODEL: dict[str, Any] = {
     "layers": 2, "mlp": "none", "last_mlp": False, "key_positions": "first", "beginning": False, "pre_norm": False,
     "qk_norm": False, "zero_output": False, "weights": "gpt2", "targets": "sampled", "predictions": "all",
     "optimiser": "adamw", "learning_rate": 1e-3, "schedule": "constant", "warmup": 0, "weight_decay": 0.0, "clip": 0,
-    "length": 48, "batch": 32, "evaluation_count": 64,
+    "evaluation_count": 64,
 }  # fmt: skip
 
 
 class Setting(NamedTuple):
-    """Chains, and the number of training steps; layer 1 has a head for each of the k tokens."""
+    """Chains, the number of training steps, and the size of a batch; layer 1 has a head for each of the k tokens."""
 
     order: int
     alphabet_size: int
     prior: str
     dimension: int
     steps: int
+    length: int = 48
+    batch: int = 32
 
 
 BIGRAM = Setting(1, 3, DIRICHLET, 16, 2400)
 TRIGRAM = Setting(2, 2, DIRICHLET, 32, 24_000)
+#: Sequences and batches of the paper's repository.
+LARGE = {"length": 100, "batch": 64}
 SETTINGS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (BIGRAM._replace(steps=60),),
     "quick": (BIGRAM,),
-    "paper": (BIGRAM, TRIGRAM),
+    "paper": (BIGRAM._replace(**LARGE), TRIGRAM),
 }
 #: Steps between two measurements.
 EVERY: dict[Budget, int] = {"tiny": 10, "quick": 50, "paper": 50}
@@ -83,8 +87,8 @@ def config(task: Task, setting: Setting) -> Config:
     heads = (setting.order, 1)
     return preset(
         order=setting.order, seeds=task.seeds, heads=heads, alphabet_size=setting.alphabet_size, prior=setting.prior,
-        dimension=setting.dimension, **MODEL, steps=setting.steps, evaluate_every=setting.steps,
-        keep_every=EVERY[task.budget],
+        dimension=setting.dimension, **MODEL, length=setting.length, batch=setting.batch, steps=setting.steps,
+        evaluate_every=setting.steps, keep_every=EVERY[task.budget],
     )  # fmt: skip
 
 
