@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from anyorder import __version__
 from anyorder.cli.environment import check_environment, unusable
-from anyorder.cli.signals import exit_code, interruptible
+from anyorder.cli.signals import exit_code, interrupted, interruptible
 from anyorder.errors import InputError, in_a_line, in_flags, in_one_line, nearest
 from anyorder.io import plugins
 
@@ -67,8 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _refused(str(error))
     except KeyboardInterrupt as interrupt:
-        _say(str(interrupt) or "interrupted; no file is incomplete")
-        return exit_code()
+        return _stopped(str(interrupt))
     except BrokenPipeError:  # the reader closed the pipe: not an error
         _leave_stdout()
         return 0
@@ -81,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (MemoryError, RecursionError) as error:
         return _refused(f"out of memory ({str(error) or type(error).__name__}); use shorter sequences or fewer at once")
     except Exception as error:
+        if interrupted():  # numba turns an interrupted compilation into an error of its own
+            return _stopped()
         if "RESOURCE_EXHAUSTED" in str(error):  # of XLA
             return _refused(f"out of memory ({in_a_line(error)}); use shorter sequences or fewer at once")
         if (reason := unusable()) is None:
@@ -120,6 +121,11 @@ def _open_streams() -> None:
 def _leave_stdout() -> None:
     """Discard unprinted output, so that Python does not try to write it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stopped(message: str = "") -> int:
+    _say(message or "interrupted; no file is incomplete")
+    return exit_code()
 
 
 def _refused(message: str) -> int:

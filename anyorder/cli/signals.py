@@ -19,6 +19,11 @@ def _interrupt(number: int, _: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def interrupted() -> bool:
+    """Whether a signal has arrived since the command began."""
+    return bool(_came)
+
+
 def exit_code() -> int:
     """The exit code of an interrupted command."""
     return 128 + (_came[0] if _came else signal.SIGINT)

@@ -29,3 +29,15 @@ def test_the_first_signal_asks_and_the_second_ends():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signals.exit_code() == 143
+
+
+def test_an_error_that_a_library_makes_of_the_interruption_is_one(monkeypatch, run):
+    def compile_interrupted(self):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise RuntimeError("no compiled object yet") from None
+
+    monkeypatch.setattr("anyorder.cli.sample.Sample.run", compile_interrupted)
+    code, _, error = run("sample")
+    assert (code, error) == (143, "anyorder: interrupted; no file is incomplete\n")
