@@ -1,6 +1,7 @@
 """Input checks: paths to read, paths to write, and memory."""
 
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -8,6 +9,8 @@ import sys
 
 import pytest
 
+from anyorder import dynamics, estimators, training
+from anyorder.chains import Dirichlet
 from anyorder.errors import InputError
 from anyorder.io import atomic, gates
 from anyorder.io.gates import Gate
@@ -123,3 +126,19 @@ def test_a_limit_of_the_process_counts_as_memory_of_the_machine():
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert 2**28 < int(found.stdout) < 2**30
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: estimators.floor(3), "source is 3, must be of the type Source | Prior | Kernel"),
+        (lambda: estimators.mean_and_error([1.0]), "samples is [1.0], must be an array (count *shape) of numbers"),
+        (lambda: training.changed(training.preset("fast"), 1), "changes is 1, must be a dictionary"),
+        (lambda: dynamics.lag_scores_of(Dirichlet(1, 2), 0, lags=2, count=10**10), "2 lags of 10000000000 kernels"),
+        (lambda: dynamics.initial(length=10**11, a_2=0.1), "100000000000 positions would need about"),
+        (lambda: estimators.uniform_nodes(10**6, 2), "order 1000000 and 2 points, must be 1 to 18"),
+    ],
+)
+def test_functions_refuse_other_classes_and_work_that_does_not_fit(call, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        call()
