@@ -183,7 +183,7 @@ VALUES: list[typing.Any] = [
 #: Public functions that are not called here: every valid call computes for seconds, takes results of others, or writes.
 ELSEWHERE = {
     "ablation", "agreement", "as_json", "carry_out", "cells", "conditions", "evaluate", "export", "floor",
-    "lag_scores_of", "limit", "order", "paths", "plan_sweep", "preconditioned", "prices", "probe", "ranking",
+    "lag_scores_of", "limit", "order", "panels", "paths", "plan_sweep", "preconditioned", "prices", "probe", "ranking",
     "references", "serve", "stage_one_gradient", "summarised", "sweep_lengths", "train_jointly", "two_stage",
     "unigram_retrieval", "write_page", "write_report", "write_story", "write_trajectory", "draw_orders", "draw_probe",
 }  # fmt: skip

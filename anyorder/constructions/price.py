@@ -119,6 +119,7 @@ class PricePanel:
     lines: list[PriceLine]
 
 
+@gated
 def panels(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> list[PricePanel]:
     """Bits over the order at one length, and over the length at one order.
 
