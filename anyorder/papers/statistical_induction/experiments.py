@@ -54,12 +54,10 @@ class Setting(NamedTuple):
 
 BIGRAM = Setting(1, 3, DIRICHLET, 16, 2400)
 TRIGRAM = Setting(2, 2, DIRICHLET, 32, 24_000)
-#: Sequences and batches of the paper's repository.
-LARGE = {"length": 100, "batch": 64}
 SETTINGS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (BIGRAM._replace(steps=60),),
     "quick": (BIGRAM,),
-    "paper": (BIGRAM._replace(**LARGE), TRIGRAM),
+    "paper": (BIGRAM._replace(length=100, batch=64), TRIGRAM),  # sequences and batches of the paper's repository
 }
 #: Steps between two measurements.
 EVERY: dict[Budget, int] = {"tiny": 10, "quick": 50, "paper": 50}
