@@ -77,6 +77,7 @@ class Construction:
     of the codes of layer one, bits through all heads, taps of the convolution, or bits of the state.
     `analyse`: None without a certificate; then `default_kappa` is needed.
     `width`: the side of its largest matrix, if that grows with the length of sequences.
+    `check_size`: rejects a request whose model does not fit into memory; called before anything is built.
     `kappa_power`: p, if every weight is a + b · kappa^p with constants a and b; 1 or 1/2.
     `opening`: positions after the first full window that the certificate does not cover.
     `last_order` and `measured_length` limit the search for the largest exact order; `variants` are option settings
@@ -103,6 +104,7 @@ class Construction:
     kappa_power: float = 1.0
     largest_order: int | None = None
     width: Callable[[Request], int] | None = None
+    check_size: Callable[..., None] | None = None
     opening: int = 0
     last_order: int = 32
     measured_length: int = 1024

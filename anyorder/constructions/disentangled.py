@@ -29,13 +29,17 @@ def width(request: Request) -> int:
     return (request.order + 1) * (request.alphabet_size + request.length)
 
 
-def disentangled(request: Request, kappa: float) -> Transformer:
-    """The weights, in float64; `request.length` is the number of positions."""
-    k, s, t = request.order, request.alphabet_size, request.length
+def check_size(request: Request) -> None:
+    """Reject matrices that do not fit into memory."""
     require(
         width(request) <= LARGEST_WIDTH,
         f"`disentangled` would have matrices of {width(request)}², at most {LARGEST_WIDTH}² fit; use `k-head`",
     )
+
+
+def disentangled(request: Request, kappa: float) -> Transformer:
+    """The weights, in float64; `request.length` is the number of positions."""
+    k, s, t = request.order, request.alphabet_size, request.length
     base = Stream(token=s, place=t)
     # layer one appends the copies of all heads, layer two a copy of its input
     copies = {f"{name}_{j}": width for j in range(1, k + 1) for name, width in base.blocks}
@@ -113,6 +117,7 @@ DISENTANGLED = Construction(
     analyse=K_HEAD.analyse,
     steps=proof,
     width=width,
+    check_size=check_size,
     last_order=4,
     measured_length=64,
 )

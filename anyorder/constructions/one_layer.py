@@ -69,7 +69,6 @@ def check_heads(request: Request, heads: int) -> None:
 
 def one_layer(request: Request, kappa: float, heads: int = 0) -> Transformer:
     """The weights, in float64."""
-    check_size(request, heads)
     own = own_shares(request, heads)
     rounds, stream = groups(request.length, len(own), GROUP), blocks(request, own)
     constants = anchored(request, stream)
@@ -196,7 +195,7 @@ def size(request: Request, heads: int) -> int:
 
 
 def check_size(request: Request, heads: int) -> None:
-    """Reject a model that does not fit into memory before building it, and name the length that fits."""
+    """Reject a model that does not fit into memory, and name the length that fits."""
 
     def numbers(length: int) -> int:
         asked = dataclasses.replace(request, length=length)
@@ -360,6 +359,7 @@ ONE_LAYER = Construction(
         ),
     ),
     width=lambda request: (request.order + 1) * request.alphabet_size * (request.length - request.order),
+    check_size=check_size,
     last_order=16,
     measured_length=64,
     instead=("unrolled",),

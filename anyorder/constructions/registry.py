@@ -98,8 +98,14 @@ class Plan:
         """The plan of the same request with another kappa."""
         return _plan(self.construction, self.request, self.options, kappa, self.analysis)
 
+    def check_size(self) -> None:
+        """Reject a model that does not fit into memory."""
+        if self.construction.check_size is not None:
+            self.construction.check_size(self.request, **self.options)
+
     def build(self, force: bool = False) -> Transformer:
         """The model with its certificate; an order beyond the precision of the dtype is rejected unless `force`."""
+        self.check_size()
         if not force and (refusal := self.refusal) is not None:
             raise InputError(refusal)
         model = self.construction.build(self.request, self.kappa, **self.options)

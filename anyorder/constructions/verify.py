@@ -175,6 +175,7 @@ def verify(
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
     if exhaustive:
         check_count(alphabet_size, length)
+    made.check_size()
     require(
         length**2 <= MOST_SCORES,
         f"length is {length}, an attention map of {length}² numbers is above the limit of {MOST_SCORES}; "

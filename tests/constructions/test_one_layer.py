@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import jax.numpy as jnp
 import numpy as np
@@ -86,6 +87,8 @@ def test_what_would_fill_the_memory_is_refused_first(heads, length, ways):
     said, _, offered = str(caught.value).partition("; use ")
     assert said.startswith(f"`one-layer` with {length} tokens would have ")
     assert offered == ways
+    with pytest.raises(InputError, match=re.escape(ways.split(",")[0])):
+        verify("one-layer", length=10**17, heads=heads, **asked)  # neither 16,384 nor a length for the precision
     longest = int(ways.split()[2].strip(","))
     made = plan("one-layer", length=longest, heads=heads, **asked)
     maps = ((heads or longest) + 1) * (longest + 1) ** 2
