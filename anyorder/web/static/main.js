@@ -120,6 +120,8 @@ async function start() {
     button.addEventListener("click", () => change({ page: button.dataset.page }));
   for (const button of document.querySelectorAll("button[data-show]"))
     button.addEventListener("click", () => change({ show: button.dataset.show }));
+  for (const button of document.querySelectorAll("button[data-slide]"))
+    button.addEventListener("click", () => slide(Number(button.dataset.slide)));
   $("present").addEventListener("click", () => change({ present: !state.present }));
   $("leave").addEventListener("click", () => leave());
   $("copy").addEventListener("click", copy);

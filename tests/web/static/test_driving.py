@@ -256,6 +256,18 @@ def test_a_phone_follows_a_presentation(page, server):
                 page.click("#next-stop")  # there are no arrow keys
 
 
+def test_a_phone_turns_slides_without_a_tour(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    go(page, server, model="unrolled", text=schema.EXAMPLE, show="answer", present="true")
+    seen = []
+    for by in (1, 1, 1, -1, -1, -1):
+        seen.append([name for name in THINGS if page.locator(name).first.is_visible()])
+        page.click(f"#presenting [data-slide='{by}']")
+        settle(page)
+    assert seen == [["#facts"], [".words p"], ["#step .parts"], [".words p"], ["#step .parts"], [".words p"]]
+    assert page.is_visible("#facts")
+
+
 LETTERS = """() => Math.min(...[...document.querySelectorAll('main:not([hidden]) figure svg')]
     .filter((svg) => svg.checkVisibility()).flatMap((svg) => [...svg.querySelectorAll('text')]
     .map((text) => text.getAttribute('font-size') * svg.getScreenCTM().a)))"""
