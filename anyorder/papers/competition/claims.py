@@ -112,7 +112,7 @@ def each_leads_somewhere(phase_map: Tables) -> Finding:
         {"largest lead over the other three and its interval": largest},
         unmeasured=_unmeasured(pools) or ("" if largest else "nothing is learnt yet"),
         printed=not never,
-        refutation="refuted if one of the four nowhere outweighs each other one by the whole interval",
+        refutation="refuted if one of the four has no cell where its lead over the other three has an interval above 0",
         failure=f"{' and '.join(never)} leads nowhere",
     )
 
