@@ -95,7 +95,8 @@ class OrderCommand(SequenceCommand):
             "notes": sequences.notes,
             **({"figure": self.figure} if self.figure else {}),
         }
-        return Outcome(found, _shown(report, sequences, others, sensitivity))
+        shown = _shown(report, sequences, others, sensitivity)
+        return Outcome(found, Group(shown, f"figure: {self.figure}") if self.figure else shown)
 
 
 def _next_best(report: OrderReport) -> dict[str, int | float | None]:

@@ -63,7 +63,8 @@ class PriceCommand(Command):
             for (unit, least), rows in groups.items()
         ]
         report = {**asked, **facts(self, "dtype"), "prices": found, **({"figure": self.figure} if self.figure else {})}
-        return Outcome(report, Group(*tables, LEGEND))
+        drawn = [f"figure: {self.figure}"] if self.figure else []
+        return Outcome(report, Group(*tables, LEGEND, *drawn))
 
 
 def _short(number: int | None) -> str | None:

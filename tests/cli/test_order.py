@@ -95,6 +95,7 @@ def test_a_chain_is_told_its_order_and_drawn(run, tmp_path):
     assert code == 0
     assert "Order 2 describes 2,988 symbols of 3 sequences over an alphabet of 2 best" in out
     assert figure.read_text(encoding="utf-8").startswith("<?xml")
+    assert str(figure) in out
 
 
 def test_order_zero_alone(run, tmp_path):

@@ -38,7 +38,9 @@ def test_a_figure_is_drawn(capsys, tmp_path):
     assert "<!-- order k -->" in drawn
     beyond = ["--order", "128", "--alphabet-size", "512", "--length", "1000000000000000000"]  # bits beyond floats
     assert main(["price", *beyond, "--figure", str(path)]) == 0
-    assert "overflow" not in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "overflow" not in said.err
+    assert str(path) in said.out
 
 
 @pytest.mark.parametrize(
