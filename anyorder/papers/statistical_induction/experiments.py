@@ -204,7 +204,7 @@ LAYERS = (
     paper="Models first predict uniformly, then by in-context unigrams, then change rapidly to bigrams; n-grams are "
     "learnt in the same way, order by order. The signal of layer 1 depends on how far layer 2 has come.",
     reading="A stage is at least three measurements in a row in which a strategy is the nearest one, by exact "
-    "D(strategy ‖ model): the shading of the paper's Fig. 1. Attention alone, T = 48 where the paper has 100.",
+    "D(strategy ‖ model): the shading of the paper's Fig. 1. Attention alone; order 2 has T = 48 where the paper has 100.",
     on_page=OnPage(("stages",)),
 )
 def stages(task: Task) -> Result:
