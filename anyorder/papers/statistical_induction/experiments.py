@@ -39,6 +39,13 @@ MODEL: dict[str, Any] = {
     "evaluation_count": 64,
 }  # fmt: skip
 
+#: The model and the recipe of the paper's repository, without its dropout.
+REPOSITORY: dict[str, Any] = MODEL | {
+    "key_positions": "all", "pre_norm": True, "learning_rate": 5e-4, "weight_decay": 0.1, "clip": 1.0,
+}  # fmt: skip
+OURS, THEIRS = "ours", "of the repository"
+MODELS = {OURS: MODEL, THEIRS: REPOSITORY}
+
 
 class Setting(NamedTuple):
     """Chains, the number of training steps, and the size of a batch; layer 1 has a head for each of the k tokens."""
@@ -50,6 +57,7 @@ class Setting(NamedTuple):
     steps: int
     length: int = 48
     batch: int = 32
+    model: str = OURS
 
 
 BIGRAM = Setting(1, 3, DIRICHLET, 16, 2400)
@@ -59,6 +67,8 @@ SETTINGS: dict[Budget, tuple[Setting, ...]] = {
     "quick": (BIGRAM,),
     "paper": (BIGRAM._replace(length=100, batch=64), TRIGRAM),  # sequences and batches of the paper's repository
 }
+#: Models whose arrival at the bigram is compared; those of the repository are judged.
+COMPARED: dict[Budget, tuple[str, ...]] = {"tiny": (OURS,), "quick": (OURS,), "paper": (THEIRS, OURS)}
 #: Steps between two measurements.
 EVERY: dict[Budget, int] = {"tiny": 10, "quick": 50, "paper": 50}
 
@@ -85,7 +95,7 @@ def config(task: Task, setting: Setting) -> Config:
     heads = (setting.order, 1)
     return preset(
         order=setting.order, seeds=task.seeds, heads=heads, alphabet_size=setting.alphabet_size, prior=setting.prior,
-        dimension=setting.dimension, **MODEL, length=setting.length, batch=setting.batch, steps=setting.steps,
+        dimension=setting.dimension, **MODELS[setting.model], length=setting.length, batch=setting.batch, steps=setting.steps,
         evaluate_every=setting.steps, keep_every=EVERY[task.budget],
     )  # fmt: skip
 
@@ -301,12 +311,17 @@ def unigram_free(task: Task) -> Result:
     rows: list[Row] = []
     charts = []
     base = SETTINGS[task.budget][0]
-    settings = [base._replace(prior=prior) for prior in (DIRICHLET, DOUBLY)]
+    settings = [
+        base._replace(prior=prior, model=model, steps=2000 if model == THEIRS else base.steps)
+        for model in COMPARED[task.budget]
+        for prior in (DIRICHLET, DOUBLY)
+    ]
     for part, setting in task.parts(settings):
         found = course(part, config(task, setting))
         steps = arrives(found)
         rows.append(
             {
+                "model": setting.model,
                 "prior": setting.prior,
                 "arrives": spread([step for step in steps if step is not None]),
                 "seeds_that_arrive": sum(step is not None for step in steps),
@@ -314,7 +329,7 @@ def unigram_free(task: Task) -> Result:
                 "end": spread(found.distances[:, -1, -1]),
             }
         )
-        charts.append(_chart(found, setting.prior))
+        charts.append(_chart(found, f"{setting.prior}, {setting.model}"))
     caption = (
         "D(strategy ‖ model) in nats on both priors, mean and standard deviation over seeds: without a useful unigram "
         "the bigram comes earlier."
