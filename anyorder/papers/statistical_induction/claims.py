@@ -8,12 +8,12 @@ from pathlib import Path
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.entry import Finding, Numbers, claim, judge, too_few
 from anyorder.papers.ledger import Ledger
-from anyorder.papers.statistical_induction.experiments import DIRICHLET, DOUBLY
+from anyorder.papers.statistical_induction.experiments import DIRICHLET, DOUBLY, OURS, THEIRS
 
 
-def _stages(tables: Tables, order: int) -> tuple[Numbers, int, int]:
-    """Numbers of one order, the seeds that pass all stages, and all seeds."""
-    rows = [row for row in tables["stages"] if row["order"] == order]
+def _stages(tables: Tables, order: int, model: str) -> tuple[Numbers, int, int]:
+    """Numbers of one order and model, the seeds that pass all stages, and all seeds."""
+    rows = [row for row in tables["stages"] if (row["order"], row["model"]) == (order, model)]
     if not rows:
         return {}, 0, 0
     numbers: Numbers = {
@@ -40,26 +40,34 @@ def _judged(numbers: Numbers, hits: int, seeds: int, said: str) -> Finding:
 @claim("Abstract, Fig. 1", "Training passes from uniform to in-context unigram to in-context bigram predictions.")
 def three_stages(stages: Tables) -> Finding:
     """Refuted if half of the seeds skip a strategy (no three measurements in a row) or pass them in another order."""
-    return _judged(*_stages(stages, 1), "uniform, unigram and bigram")
+    return _judged(*_stages(stages, 1, OURS), "uniform, unigram and bigram")
 
 
 @claim("the section on n-grams", "At order 2 the same happens order by order: uniform, unigram, bigram, trigram.")
 def stages_of_order_two(stages: Tables) -> Finding:
-    """Refuted as for order 1, with four strategies."""
-    return _judged(*_stages(stages, 2), "uniform, unigram, bigram and trigram")
+    """Refuted as for order 1, with four strategies; judged on models of the repository."""
+    return _judged(*_stages(stages, 2, THEIRS), "uniform, unigram, bigram and trigram")
 
 
 @claim("the section on the prior", "Where the unigram is useless the bigram is learnt faster.")
 def unigram_delays(unigram_free: Tables) -> Finding:
     """Refuted if doubly stochastic kernels come later on average; holds if the two intervals are apart."""
-    rows = {row["prior"]: row for row in unigram_free["arrivals"]}
+    models = {
+        name: {row["prior"]: row for row in unigram_free["arrivals"] if row["model"] == name} for name in (THEIRS, OURS)
+    }
+    if not (rows := models[THEIRS]):
+        return judge({}, printed=False, unmeasured="models of the repository are trained at the budget paper only")
     plain, doubly = rows[DIRICHLET], rows[DOUBLY]
     seeds = min(row["seeds_that_arrive"] for row in rows.values())
     all_seeds = min(len(row["end"].seeds) for row in rows.values())
     return judge(
         {
-            "arrives and its interval": {name: row["arrives"].with_interval for name, row in rows.items()},
-            "seeds that arrive": seeds,
+            f"models {name}: {prior} arrives, its interval, and seeds that arrive": [
+                *row["arrives"].with_interval,
+                row["seeds_that_arrive"],
+            ]
+            for name, priors in models.items()
+            for prior, row in priors.items()
         },
         unmeasured=too_few(all_seeds),
         printed=seeds == all_seeds and doubly["arrives"].interval[1] < plain["arrives"].interval[0],

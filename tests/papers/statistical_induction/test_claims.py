@@ -10,7 +10,8 @@ AROUND = (0.96, 0.98, 1.0, 1.02, 1.04)
 
 def staged(hits, order=1):
     names = ("uniform", "order-0", "order-1", "order-2")[: order + 2]
-    common = {"order": order, "seeds_that_pass_all": hits, "share_from": 0.0, "share_to": 1.0}
+    model = claims.OURS if order == 1 else claims.THEIRS
+    common = {"order": order, "model": model, "seeds_that_pass_all": hits, "share_from": 0.0, "share_to": 1.0}
     few = spread([1.0] * 5)
     rows = [{**common, "strategy": name, "begins": few, "nearest_share_of_run": few, "closest": few} for name in names]
     return {"stages": rows}
@@ -35,10 +36,18 @@ def test_stages_are_counted_over_seeds(hits, verdict):
 def test_the_delay_is_judged_by_intervals(doubly, arriving, verdict):
     steps, end = {"dirichlet": 1000, "doubly-stochastic": doubly}, spread(AROUND)
     rows = [
-        {"prior": prior, "seeds_that_arrive": arriving, "arrives": spread([step * one for one in AROUND]), "end": end}
+        {
+            "model": claims.THEIRS,
+            "prior": prior,
+            "seeds_that_arrive": arriving,
+            "arrives": spread([step * one for one in AROUND]),
+            "end": end,
+        }
         for prior, step in steps.items()
     ]
     assert claims.unigram_delays.measure({"arrivals": rows}).verdict == verdict
+    ours = [row | {"model": claims.OURS} for row in rows]  # models of our own are not judged
+    assert claims.unigram_delays.measure({"arrivals": ours}).verdict == "not measured here"
 
 
 @pytest.mark.parametrize(
