@@ -121,8 +121,14 @@ def gated(function: Function) -> Function:
     def checked(*given: Any, **named: Any) -> Any:
         for name, value in itertools.chain(zip(names, given, strict=False), named.items()):
             _check_kind(name, value, kinds.get(name, ""))
-            _check_class(name, value, kinds.get(name, ""), known)
-        return function(*given, **named)
+        try:
+            return function(*given, **named)
+        except InputError:
+            raise
+        except Exception:  # the function's own refusals are more specific than a wrong class
+            for name, value in itertools.chain(zip(names, given, strict=False), named.items()):
+                _check_class(name, value, kinds.get(name, ""), known)
+            raise
 
     checked.gated = True  # type: ignore[attr-defined]
     return cast(Function, checked)

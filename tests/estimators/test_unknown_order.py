@@ -71,7 +71,7 @@ def test_a_batch_in_a_compiled_program_with_beta_as_a_number_of_it():
     ("name", "options", "message"),
     [
         ("mixture", {"max_order": 2}, "max_order is 2, must be 0 or more and smaller than the length 2"),
-        ("mixture", {"min_order": 2, "max_order": 1}, "min_order is 2, must be 0 to 1"),
+        ("mixture", {"min_order": 2, "max_order": 1}, "min_order is 2, must be 0 to max_order, 1"),
         ("ctw", {"depth": -1}, "depth is -1, must be 0 or more"),
         ("ctw", {"depth": 1, "beta": 0.0}, "beta is 0.0, must be at least 1e-09"),
     ],

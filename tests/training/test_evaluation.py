@@ -171,7 +171,7 @@ def test_the_spectrum_is_that_of_the_probe():
     weights = np.tril(generator.random((3, 2, 24, 24)))
     weights /= weights.sum(axis=-1, keepdims=True)
     longest, marked = 4, np.arange(24) >= 4
-    kept = join([rows(weights[place], row, marked, longest, place) for place, row in enumerate(tokens)])
+    kept = join([rows([weights[place]], row, marked, longest, place) for place, row in enumerate(tokens)])
     expected = tally(kept, longest).ratio
     found = np.stack(
         [length_sums(jnp.asarray(w), jnp.asarray(row), longest) for w, row in zip(weights, tokens, strict=True)]

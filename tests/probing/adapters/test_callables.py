@@ -31,7 +31,7 @@ def test_heads_of_a_function_cannot_be_switched_off():
 
 
 def test_attention_alone_is_enough_if_the_vocabulary_is_named():
-    with pytest.raises(InputError, match="returns no logits, its vocabulary is unknown"):
+    with pytest.raises(InputError, match="returns no logits: its vocabulary is unknown"):
         CallableModel(lambda tokens: attend(tokens)[0])
     model = CallableModel(lambda tokens: attend(tokens)[0], vocabulary=5)
     assert model.heads == (1, 3)

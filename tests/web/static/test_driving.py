@@ -360,7 +360,7 @@ def test_the_dynamics_open_with_a_stored_run(page, address):
             continue
         page.select_option("#dynamics-run", index=number)
         settle(page)
-        algorithm, order = re.match(r"Algorithm (\d), order (\d)", title).groups()
+        algorithm, order = re.match(r"Algorithm (\d), (?:order|k =) (\d)", title).groups()
         assert page.text_content("#dynamics-standing dd") == f"{algorithm}, order {order}"
         assert page.input_value("#frame") == page.get_attribute("#frame", "max")
         assert "package/" not in page.inner_text("#dynamics-stage")
