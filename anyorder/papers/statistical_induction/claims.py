@@ -20,12 +20,14 @@ def _stages(tables: Tables, order: int, model: str) -> tuple[Numbers, int, int]:
         "seeds that pass all stages": rows[0]["seeds_that_pass_all"],
         "95% interval of their share": [rows[0]["share_from"], rows[0]["share_to"]],
         "stage begins": {row["strategy"]: row["begins"].mean for row in rows},
+        "seeds with a stage": {row["strategy"]: row["seeds_with_a_stage"] for row in rows},
         "nearest, share of the run": {row["strategy"]: row["nearest_share_of_run"].mean for row in rows},
     }
     return numbers, rows[0]["seeds_that_pass_all"], len(rows[0]["closest"].seeds)
 
 
 def _judged(numbers: Numbers, hits: int, seeds: int, said: str) -> Finding:
+    never = [name for name, count in numbers.get("seeds with a stage", {}).items() if not count]  # type: ignore[union-attr]
     return judge(
         numbers | {"seeds": seeds},
         unmeasured=too_few(seeds),
@@ -33,7 +35,7 @@ def _judged(numbers: Numbers, hits: int, seeds: int, said: str) -> Finding:
         trend=2 * hits > seeds,
         refutation=f"refuted if at most half of the seeds pass through {said}, in this order",
         difference="more than half of the seeds do, not all",
-        failure=f"{hits} of {seeds} seeds do",
+        failure=f"{hits} of {seeds} seeds do" + (f"; no seed has a stage of {' or '.join(never)}" if never else ""),
     )
 
 

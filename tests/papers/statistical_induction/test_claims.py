@@ -13,6 +13,7 @@ def staged(hits, order=1):
     model = claims.OURS if order == 1 else claims.THEIRS
     common = {"order": order, "model": model, "seeds_that_pass_all": hits, "share_from": 0.0, "share_to": 1.0}
     few = spread([1.0] * 5)
+    common["seeds_with_a_stage"] = hits
     rows = [{**common, "strategy": name, "begins": few, "nearest_share_of_run": few, "closest": few} for name in names]
     return {"stages": rows}
 
