@@ -90,7 +90,7 @@ def test_a_function_gives_the_attention_of_any_module():
         (Table(wrap=lambda logits: {"logits": logits}), r"returns a dictionary, .*model\(ids\)\['logits'\]"),
         (Table(columns=50), "has 50 tokens, the source 2 symbols; make a source with `alphabet_size=50`"),
         (Table(wrap=lambda logits: logits[:, -1]), r"returns shape \(64, 2\) for ids of shape \(64, 32\)"),
-        (Table(wrap=lambda logits: logits / 0 * 0), "gives NaN"),
+        (Table(wrap=lambda logits: logits / 0 * 0), "returns NaN"),
         (Table(wrap=lambda logits: logits.missing), r"cannot read ids of shape \(64, 32\): AttributeError"),
         (3, "the model is a int"),
     ],
